@@ -41,7 +41,6 @@ READER = "reader"  # who has a long conversation
 HISTORIAN = "historian"  # who has conversations of many days
 NOW = datetime(2030, 3, 15, 14, tzinfo=UTC)  # of the historian: 10:00 in New York
 GUESTS = 25
-GUIDE_PICTURES = ("empty", "conversation", "confirm")
 
 
 class ChatSite(NamedTuple):
@@ -205,20 +204,6 @@ def check_browser(person: BrowserUser) -> None:
     assert errors == []
 
 
-@pytest.fixture
-def take_state(
-    request: pytest.FixtureRequest, tmp_path: Path, take_picture: Callable[[BrowserUser, str], None]
-) -> Callable[[BrowserUser, str], None]:
-    """Return a function that writes a screenshot of a state, and one for the guides if the run has --pictures."""
-
-    def take(person: BrowserUser, name: str) -> None:
-        person.page.screenshot(path=tmp_path / f"{name}.png", animations="disabled", caret="hide")
-        if name in GUIDE_PICTURES:
-            take_picture(person, f"chat-{name}")
-
-    return take
-
-
 def send(page: Page, text: str) -> None:
     page.get_by_label("Message", exact=True).fill(text)
     page.get_by_role("button", name="Send", exact=True).click()
@@ -259,14 +244,14 @@ def test_sign_in_leads_back_to_the_page(browser: Browser, site: ChatSite) -> Non
 
 
 def test_conversation_creates_a_project_finds_time_and_schedules(
-    site: ChatSite, open_chat: Callable[..., BrowserUser], take_state: Callable[[BrowserUser, str], None]
+    site: ChatSite, open_chat: Callable[..., BrowserUser], take_picture: Callable[[BrowserUser, str], None]
 ) -> None:
     person = open_chat(site.scripted_url)
     page = person.page
     page.goto("/chat/")
     expect(page.locator(".suggestion")).to_have_count(10)
     expect(page.get_by_text("Scripted model: no AI is connected.")).to_be_visible()
-    take_state(person, "empty")
+    take_picture(person, "chat-empty")
 
     page.locator(".suggestion", has_text="Create a project “Team offsite”").click()
     wait_for_end(page)
@@ -280,7 +265,7 @@ def test_conversation_creates_a_project_finds_time_and_schedules(
     wait_for_end(page)
     expect(last_answer(page).locator(".ledger li")).to_have_text(["Scheduled task “Find a venue”"])
     expect(page.get_by_role("status")).to_have_text("Answer complete")
-    take_state(person, "conversation")
+    take_picture(person, "chat-conversation")
     projects = site.gateway.exec("onto.project.search", {"query": "Team offsite"}).json()["result"]["projects"]
     assert [each["name"] for each in projects] == ["Team offsite"]
 
@@ -292,7 +277,7 @@ def test_conversation_creates_a_project_finds_time_and_schedules(
 
 
 def test_card_opens_to_args_result_and_rows_whose_details_are_asked_for(
-    site: ChatSite, open_chat: Callable[..., BrowserUser], take_state: Callable[[BrowserUser, str], None]
+    site: ChatSite, open_chat: Callable[..., BrowserUser]
 ) -> None:
     person = open_chat(site.scripted_url)
     page = person.page
@@ -304,11 +289,9 @@ def test_card_opens_to_args_result_and_rows_whose_details_are_asked_for(
     expect(page.locator(".card-args")).to_contain_text('"op": "onto.task.list"')
     expect(page.locator(".card-envelope")).to_contain_text('"ok": true')
     expect(page.locator(".rows tr").first).to_contain_text("Draft the homepage copy")
-    take_state(person, "card")
     page.locator(".figures summary").click()
     expect(page.locator(".figures-served")).to_contain_text("gateway · ")
     expect(page.locator(".layers tbody tr").first).to_contain_text("500")
-    take_state(person, "figures")
     check_page_in_both_schemes(person)
 
     page.get_by_role("button", name="Details of Draft the homepage copy").click()
@@ -318,7 +301,7 @@ def test_card_opens_to_args_result_and_rows_whose_details_are_asked_for(
 
 
 def test_delete_waits_for_a_decision(
-    site: ChatSite, open_chat: Callable[..., BrowserUser], take_state: Callable[[BrowserUser, str], None]
+    site: ChatSite, open_chat: Callable[..., BrowserUser], take_picture: Callable[[BrowserUser, str], None]
 ) -> None:
     person = open_chat(site.scripted_url)
     page = person.page
@@ -329,7 +312,7 @@ def test_delete_waits_for_a_decision(
     wait_for_end(page, "ask")
     expect(page.get_by_text("This would delete the task “Try the confirmation”.")).to_be_visible()
     expect(page.get_by_role("status")).to_have_text("Your decision is needed")
-    take_state(person, "confirm")
+    take_picture(person, "chat-confirm")
     check_page_in_both_schemes(person)
     page.reload()
 
@@ -367,7 +350,6 @@ def count_tasks(site: ChatSite, title: str) -> int:
 def test_states_of_an_answer(
     site: ChatSite,
     open_chat: Callable[..., BrowserUser],
-    take_state: Callable[[BrowserUser, str], None],
     tmp_path: Path,
 ) -> None:
     begin, go_on, more = Hold(), Hold(), Hold()
@@ -378,22 +360,18 @@ def test_states_of_an_answer(
         ["It has ", go_on, "answered.\n\n", search],
         [more, "The search is not set up: an administrator can connect one."],
     )
-    person = open_chat(site.held_url)
-    page = person.page
+    page = open_chat(site.held_url).page
     page.goto("/chat/")
     send(page, "Show me every state")
 
     expect(last_answer(page)).to_have_attribute("data-state", "waiting")
     expect(page.get_by_role("button", name="Stop")).to_be_visible()
-    take_state(person, "waiting")
     begin.release()
     expect(page.locator(".card[data-status=start] .card-op")).to_have_text("probe.hold")
     expect(last_answer(page).locator("strong")).to_have_text("at once")
-    take_state(person, "tool")
     (tmp_path / "go").touch()
     expect(last_answer(page).locator(".tail")).to_have_text("It has ")
     expect(page.get_by_role("status")).to_have_text("Answering")
-    take_state(person, "streaming")
     go_on.release()
     needs_user = page.locator(".card[data-for-user]")
     expect(needs_user).to_contain_text("util.web.search")
@@ -407,40 +385,32 @@ def test_states_of_an_answer(
     expect(last_answer(page).locator(".text").last).to_be_in_viewport()
     needs_user.locator("summary").click()
     page.set_viewport_size(DESKTOP)
-    take_state(person, "needs-user")
     expect(last_answer(page).locator(".figures-spent")).to_have_text(
         "4,800 tokens · $0.0029"
     )  # with those of the title
     expect(page.get_by_role("heading", name="A title by the model")).to_be_visible()
 
 
-def test_markdown_looks_like_itself_while_it_arrives(
-    site: ChatSite, open_chat: Callable[..., BrowserUser], take_state: Callable[[BrowserUser, str], None]
-) -> None:
+def test_markdown_looks_like_itself_while_it_arrives(site: ChatSite, open_chat: Callable[..., BrowserUser]) -> None:
     hold = Hold()
     plan_answers(site, ["A list:\n\n- **one", "** <b>\n-", " two `x`\n", "- **thr", hold, "ee**\n\nEnd."])
-    person = open_chat(site.held_url)
-    page = person.page
+    page = open_chat(site.held_url).page
     page.goto("/chat/")
     send(page, "A list")
 
     lines = last_answer(page).locator(".tail-item")
     expect(lines).to_have_text(["one <b>", "two x", "thr"])
     expect(lines.nth(2).locator("strong")).to_have_text("thr")
-    take_state(person, "markdown")
     hold.release()
     wait_for_end(page)
     expect(last_answer(page).locator(".tail")).to_have_count(0)
     expect(last_answer(page).locator("li")).to_have_text(["one <b>", "two x", "three"])
 
 
-def test_stop_keeps_what_was_written(
-    site: ChatSite, open_chat: Callable[..., BrowserUser], take_state: Callable[[BrowserUser, str], None]
-) -> None:
+def test_stop_keeps_what_was_written(site: ChatSite, open_chat: Callable[..., BrowserUser]) -> None:
     hold = Hold()
     plan_answers(site, ["The first half", hold, " and the second."])
-    person = open_chat(site.held_url)
-    page = person.page
+    page = open_chat(site.held_url).page
     page.goto("/chat/")
     send(page, "Write a lot")
     expect(last_answer(page)).to_contain_text("The first half")
@@ -451,7 +421,6 @@ def test_stop_keeps_what_was_written(
     expect(last_answer(page)).to_contain_text("You stopped this answer.")
     expect(last_answer(page).locator(".text")).to_have_text("The first half")
     expect(page.get_by_label("Message", exact=True)).to_be_enabled()
-    take_state(person, "stopped")
 
     never = Hold()
     plan_answers(site, [never, "Never shown."])
@@ -525,21 +494,17 @@ def test_conversations_are_grouped_by_the_days_of_the_reader(
     expect(days).to_have_text(["0.5 days ago", "1 days ago"])  # half a day ago it was 22:00 in New York
 
 
-def test_broken_connection_is_resumed(
-    site: ChatSite, open_chat: Callable[..., BrowserUser], take_state: Callable[[BrowserUser, str], None]
-) -> None:
+def test_broken_connection_is_resumed(site: ChatSite, open_chat: Callable[..., BrowserUser]) -> None:
     hold = Hold()
     plan_answers(site, ["It begins.\n\nThen the line", hold, " breaks, and the answer goes on."])
     with closing(CuttableLine(urlsplit(site.held_url).port or 0)) as line:
-        person = open_chat(line.url)
-        page = person.page
+        page = open_chat(line.url).page
         page.goto("/chat/")
         send(page, "Go on without me")
         expect(last_answer(page).locator(".tail")).to_have_text("Then the line")
 
         line.cut()
         expect(page.locator("#connection")).to_contain_text("Connection lost.")
-        take_state(person, "cut-off")
         hold.release()
         line.mend()
         wait_for_end(page)
@@ -547,15 +512,11 @@ def test_broken_connection_is_resumed(
         expect(last_answer(page).locator(".text")).to_have_text(
             "It begins.\nThen the line breaks, and the answer goes on."
         )
-        take_state(person, "resumed")
 
 
-def test_failed_answer_is_sent_again(
-    site: ChatSite, open_chat: Callable[..., BrowserUser], take_state: Callable[[BrowserUser, str], None]
-) -> None:
+def test_failed_answer_is_sent_again(site: ChatSite, open_chat: Callable[..., BrowserUser]) -> None:
     plan_answers(site, ["Now it works."], [Refusal()])
-    person = open_chat(site.held_url)
-    page = person.page
+    page = open_chat(site.held_url).page
     page.goto("/chat/")
     site.gateway_line.cut()
     send(page, "Try this")
@@ -563,7 +524,6 @@ def test_failed_answer_is_sent_again(
     wait_for_end(page, "error")
     expect(page.locator(".answer [role=alert]")).to_contain_text("It may still be starting")
     expect(page.locator(".figures").first).to_be_hidden()
-    take_state(person, "failed")
     site.gateway_line.mend()
     page.get_by_role("button", name="Try again").click()
     wait_for_end(page)
@@ -591,9 +551,7 @@ def test_failed_answer_says_what_it_had_written(site: ChatSite, open_chat: Calla
     assert page.locator("#transcript").inner_text() == streamed
 
 
-def test_refusals_keep_the_text_and_say_what_helps(
-    site: ChatSite, open_chat: Callable[..., BrowserUser], take_state: Callable[[BrowserUser, str], None]
-) -> None:
+def test_refusals_keep_the_text_and_say_what_helps(site: ChatSite, open_chat: Callable[..., BrowserUser]) -> None:
     plan_answers(site, ["Sent."], ["Sent."], ["Sent."])
     limit = {"code": "rate_limited", "message": "More than 20 messages in a minute.", "retryable": True}
     busy = {"code": "too_many_turns", "message": "Too many answers are being written.", "retryable": True}
@@ -610,7 +568,6 @@ def test_refusals_keep_the_text_and_say_what_helps(
         expect(field).to_have_value("Too much")
         expect(page.get_by_role("button", name="Send", exact=True)).to_be_disabled()
         expect(page.locator(".question")).to_have_count(0)
-        take_state(person, "rate-limited")
         expect(page.get_by_role("status")).to_have_text("You can send again")
         expect(page.get_by_role("button", name="Send", exact=True)).to_be_enabled()
 
@@ -763,18 +720,14 @@ def test_long_conversation_is_not_rendered_again(site: ChatSite, open_chat: Call
     expect(last_answer(page)).to_be_in_viewport()
 
 
-def test_panel_is_a_chat_about_one_place(
-    site: ChatSite, open_chat: Callable[..., BrowserUser], take_state: Callable[[BrowserUser, str], None]
-) -> None:
+def test_panel_is_a_chat_about_one_place(site: ChatSite, open_chat: Callable[..., BrowserUser]) -> None:
     plan_answers(site, ["This panel is about your calendar."])
-    person = open_chat(site.held_url)
-    page = person.page
+    page = open_chat(site.held_url).page
     page.set_viewport_size({"width": 420, "height": 700})
     page.goto("/chat/panel/?type=calendar")
     expect(page.locator("#place-name")).to_have_text("Calendar")
     send(page, "What is this?")
     wait_for_end(page)
-    take_state(person, "panel")
     page.reload()
 
     expect(last_answer(page)).to_contain_text("This panel is about your calendar.")
