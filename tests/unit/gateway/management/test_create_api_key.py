@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from gateway.access import key_verification
 from gateway.models import ApiKey, Client, Scope
+from tests.support.loops import for_each
 
 pytestmark = pytest.mark.django_db
 
@@ -50,7 +51,7 @@ def test_command_adds_a_key_to_an_existing_client() -> None:
     assert Client.objects.get().keys.count() == 2
 
 
-@pytest.mark.parametrize(
+@for_each(
     "arguments",
     [
         ["old", "--ops", "onto.*"],  # ops of an existing client are changed in the console
@@ -60,6 +61,7 @@ def test_command_adds_a_key_to_an_existing_client() -> None:
         ["x" * 101],
         [],
     ],
+    undone=True,
 )
 def test_command_refuses_invalid_arguments_and_creates_nothing(arguments: list[str]) -> None:
     Client.objects.create(name="old")
@@ -71,7 +73,7 @@ def test_command_refuses_invalid_arguments_and_creates_nothing(arguments: list[s
     assert not ApiKey.objects.exists()
 
 
-@pytest.mark.parametrize("patterns", [[], "onto.*", [""], [1], {"onto.*": 1}])
+@for_each("patterns", [[], "onto.*", [""], [1], {"onto.*": 1}])
 def test_client_with_malformed_patterns_is_invalid(patterns: Any) -> None:
     with pytest.raises(ValidationError) as error:
         Client(name="chat", op_patterns=patterns).full_clean()
@@ -79,8 +81,8 @@ def test_client_with_malformed_patterns_is_invalid(patterns: Any) -> None:
     assert set(error.value.message_dict) == {"op_patterns"}
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
+@for_each(
+    "arguments, message",
     [
         (("--days", "0"), "days must be 1 to 3650"),
         (("--days", "-3"), "days must be 1 to 3650"),
@@ -89,6 +91,7 @@ def test_client_with_malformed_patterns_is_invalid(patterns: Any) -> None:
         (("--subjects", "acme-*", "--subject", "bob"), "match acme-*"),
         (("--subject", "é x"), "visible ASCII"),
     ],
+    undone=True,
 )
 def test_command_refuses_unusable_options_with_a_message(arguments: tuple[str, ...], message: str) -> None:
     with pytest.raises(CommandError, match=re.escape(message)):

@@ -130,17 +130,16 @@ def test_get_continues_below_a_node(project: Project, documents: dict[str, Docum
     assert (list_titles(first["structure"]["root"]), list_titles(rest["structure"]["root"])) == expected
 
 
-@for_each("of", ["elsewhere", "foreign", "deleted", "never"], undone=True)
-def test_get_below_a_document_of_another_project_is_not_found(project: Project, of: str) -> None:
-    makers = {
-        "elsewhere": lambda: DocumentFactory().pk,
-        "foreign": lambda: DocumentFactory(project__created_by="someone else").pk,
-        "deleted": lambda: DocumentFactory(project=project, deleted_at=MADE_AT).pk,
-        "never": uuid.uuid4,
-    }
+def make_unusable_ids(project: Project) -> list[uuid.UUID]:
+    """Return ids of documents elsewhere, of somebody else, that are deleted, and that never were."""
+    elsewhere, foreign = DocumentFactory(), DocumentFactory(project__created_by="someone else")
+    return [elsewhere.pk, foreign.pk, DocumentFactory(project=project, deleted_at=MADE_AT).pk, uuid.uuid4()]
 
-    with pytest.raises(NotFound, match=r"^No document of this project that you can see has this document_id"):
-        read(project, document_id=str(makers[of]()))
+
+def test_get_below_a_document_of_another_project_is_not_found(project: Project) -> None:
+    for id in make_unusable_ids(project):
+        with pytest.raises(NotFound, match=r"^No document of this project that you can see has this document_id"):
+            read(project, document_id=str(id))
 
 
 def test_get_includes_rows_and_texts_on_request(project: Project, documents: dict[str, Document]) -> None:
@@ -227,24 +226,14 @@ def test_move_refuses_the_document_itself_or_its_descendants_as_parent(
     assert read_dense_titles(project) == TREE
 
 
-@for_each("of", ["elsewhere", "foreign", "deleted", "never"], undone=True)
-def test_move_refuses_missing_and_foreign_parents_alike(
-    project: Project, documents: dict[str, Document], of: str
-) -> None:
-    makers = {
-        "elsewhere": lambda: DocumentFactory().pk,
-        "foreign": lambda: DocumentFactory(project__created_by="someone else").pk,
-        "deleted": lambda: DocumentFactory(project=project, deleted_at=MADE_AT).pk,
-        "never": uuid.uuid4,
-    }
-
-    with pytest.raises(NotFound) as refused:
-        move(documents["F"], new_parent_id=str(makers[of]()))
-
-    assert refused.value.message == (
-        "No document of this project that you can see has this new_parent_id; find its id with onto.document.list or "
-        "onto.document.search."
-    )
+def test_move_refuses_missing_and_foreign_parents_alike(project: Project, documents: dict[str, Document]) -> None:
+    for id in make_unusable_ids(project):
+        with pytest.raises(NotFound) as refused:
+            move(documents["F"], new_parent_id=str(id))
+        assert refused.value.message == (
+            "No document of this project that you can see has this new_parent_id; find its id with "
+            "onto.document.list or onto.document.search."
+        )
 
 
 def test_move_with_an_outdated_version_is_a_conflict(project: Project, documents: dict[str, Document]) -> None:

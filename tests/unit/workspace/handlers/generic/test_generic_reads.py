@@ -233,13 +233,6 @@ def test_document_list_filters_by_category_case_insensitively(project: Project) 
         assert [(row["title"], row["category"]) for row in rows] == [("Note", "Calls")]
 
 
-def test_task_list_filters_by_project(project: Project) -> None:
-    TaskFactory(project=project, title="here")
-    TaskFactory(title="there")
-
-    assert titles(call_handler("list_onto_tasks", project_id=str(project.pk).upper()).result) == ["here"]
-
-
 def test_project_list_filters_by_state_and_exact_type(project: Project) -> None:
     ProjectFactory(name="Garden", type_key="project.personal.garden", state_key="active")
 

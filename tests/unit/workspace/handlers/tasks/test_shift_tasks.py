@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from core.handler_contract import Forbidden, InvalidArgs, NotFound, OpOutcome
+from core.handler_contract import InvalidArgs, NotFound, OpOutcome
 from tests.support.loops import for_each
 from tests.support.rows.factories import MADE_AT, MembershipFactory, ProfileFactory, ProjectFactory, TaskFactory
 from tests.support.values.handler_calls import AT, call_handler
@@ -267,11 +267,3 @@ def test_advice_for_too_many_tasks_of_one_due_date_is_to_choose_sets(
     for days in (1, -1):
         with pytest.raises(InvalidArgs, match="one call per project_id or per state_key, or send task_ids, each once"):
             shift(days, project_id=str(project.pk))
-
-
-def test_ids_of_tasks_that_the_subject_cannot_change_are_refused(project: Project) -> None:
-    others = ProjectFactory(created_by="someone")
-    MembershipFactory(project=others, subject="owner")
-
-    with pytest.raises(Forbidden, match="You can see 1 of task_ids but not change them"):
-        shift(1, task_ids=[str(TaskFactory(project=others, due_at=DUE).pk)])

@@ -6,7 +6,7 @@ from pytest_django.fixtures import DjangoAssertNumQueries
 from core.handler_contract import ArgumentError
 from tests.support.loops import for_each
 from tests.support.rows import project_graph
-from tests.support.rows.factories import MADE_AT, MembershipFactory, ProjectFactory
+from tests.support.rows.factories import MADE_AT, ProjectFactory
 from workspace.entity_types import ENTITY_TYPE_BY_NAME
 from workspace.models import Project
 from workspace.services.search import row_finder, title_lookup
@@ -107,14 +107,6 @@ def test_similar_titles_are_looked_up_for_a_few_titles_only(
 ) -> None:
     with django_assert_num_queries(1 + title_lookup.MAX_SIMILAR_LOOKUPS):
         find(project, *(("task", f"kitchen {number}") for number in range(9)))
-
-
-def test_title_lookup_finds_nothing_in_an_invisible_project(project: Project) -> None:
-    MembershipFactory(project=project, subject="viewer")
-    row = make_row(project, "task", "Call")
-
-    assert find(project, ("task", "Call"), subject="viewer") == [row.pk]
-    assert isinstance(find(project, ("task", "Call"), subject="stranger")[0], ArgumentError)
 
 
 def test_title_lookup_costs_one_query_per_kind(
