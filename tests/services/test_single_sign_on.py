@@ -24,7 +24,6 @@ from tests.support.servers.stores import Store
 pytestmark = pytest.mark.server
 
 ANA = {"sub": "7f3a", "email": "Ana@acme.example", "email_verified": True, "name": "Ana"}
-ANA_LATER = {**ANA, "email": "ana.b@acme.example"}  # the same person under another address
 EVE = {"sub": "666", "email": "ana@acme.example", "email_verified": False}
 BEGIN = "/account/single-sign-on/oidc/"
 

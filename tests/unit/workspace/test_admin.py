@@ -9,6 +9,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
+from tests.support.loops import for_each
 from tests.support.rows.factories import (
     MADE_AT,
     DocumentFactory,
@@ -68,7 +69,7 @@ def test_query_counts_of_lists_do_not_depend_on_their_lengths(
             admin_client.get(page(f"{model}_changelist"))
 
 
-@pytest.mark.parametrize(("model", "column"), [("document", "content"), ("project", "context")])
+@for_each("model, column", [("document", "content"), ("project", "context")], undone=True)
 def test_list_does_not_read_the_longest_text(admin_client: Client, model: str, column: str) -> None:
     ENTITIES[model](**{column: "canary"})
 
@@ -92,7 +93,7 @@ def test_document_page_shows_and_saves_the_content(admin_client: Client) -> None
     assert row.updated_at > MADE_AT
 
 
-@pytest.mark.parametrize(("model", "make"), ENTITIES.items(), ids=ENTITIES)
+@for_each("model, make", ENTITIES.items(), undone=True)
 def test_delete_action_is_soft_and_can_be_undone(admin_client: Client, model: str, make: Any) -> None:
     row = make()
     url, chosen = page(f"{model}_changelist"), {"_selected_action": [str(row.pk)]}
@@ -128,8 +129,8 @@ def test_adding_sets_the_creator(admin_client: Client, admin_user: Any) -> None:
     assert Project.objects.get().created_by == admin_user.username
 
 
-@pytest.mark.parametrize(
-    ("wrong", "sentence"),
+@for_each(
+    "wrong, sentence",
     [
         ({"props": "[]"}, "Enter a JSON object"),
         ({"props": "null"}, "Enter a JSON object"),
@@ -140,6 +141,7 @@ def test_adding_sets_the_creator(admin_client: Client, admin_user: Any) -> None:
             "due_at must not be before start_at.",
         ),
     ],
+    undone=True,
 )
 def test_invalid_values_are_refused_with_a_message(admin_client: Client, wrong: dict[str, str], sentence: str) -> None:
     task = TaskFactory()
@@ -238,7 +240,7 @@ def test_saving_a_project_keeps_its_tree_version(admin_client: Client, monkeypat
     assert (row.name, row.tree_version) == ("New", 5)
 
 
-@pytest.mark.parametrize("model", ENTITIES)
+@for_each("model", ENTITIES, undone=True)
 def test_fields_owned_by_services_are_read_only(admin_client: Client, model: str) -> None:
     response = admin_client.get(page(f"{model}_change", ENTITIES[model]().pk))
 

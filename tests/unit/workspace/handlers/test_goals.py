@@ -1,18 +1,13 @@
-from typing import Any
-
 from tests.support.rows.factories import GoalFactory
 from tests.support.values.handler_calls import call_handler
 from workspace.models import Goal, Project
 
 
-def create(project: Project, **sent: Any) -> Any:
-    return call_handler("create_onto_goal", project_id=str(project.pk), **sent).result["goal"]
-
-
 def test_create_stores_the_sent_fields_and_update_clears_them(project: Project) -> None:
     sent = {"priority": 2, "target_date": "2026-05-31", "measurement_criteria": "95% of the visits"}
 
-    row = create(project, name="Keep the visits", type_key="goal.outcome.traffic", **sent)
+    args = {"project_id": str(project.pk), "name": "Keep the visits", "type_key": "goal.outcome.traffic"}
+    row = call_handler("create_onto_goal", **args, **sent).result["goal"]
     cleared = call_handler("update_onto_goal", goal_id=row["id"], **dict.fromkeys(sent)).result
 
     assert {name: row[name] for name in sent} == sent

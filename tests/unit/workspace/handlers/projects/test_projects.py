@@ -22,17 +22,13 @@ def task(temp_id: str, **more: Any) -> dict[str, Any]:
     return {"temp_id": temp_id, "kind": "task", "title": f"Task {temp_id}"} | more
 
 
-def pair(*temp_ids: str, kind: str = "task") -> list[dict[str, str]]:
-    return [{"temp_id": temp_id, "kind": kind} for temp_id in temp_ids]
-
-
 def test_create_stores_the_project_with_its_owner_and_tasks(db: None) -> None:
     outcome = call_handler(
         "create_onto_project",
         subject="s",
         project=PROJECT | {"description": "All of it", "end_at": "2026-04-01T00:00:00Z", "props": {"budget": 5}},
         entities=[task("t1", priority=1, due_at="2026-03-09T00:00:00Z"), task("t2", state_key="done")],
-        relationships=[pair("t1", "t2")],
+        relationships=[[{"temp_id": temp_id, "kind": "task"} for temp_id in ("t1", "t2")]],
     )
 
     project = Project.objects.get()
@@ -59,10 +55,6 @@ def test_create_stores_the_project_with_its_owner_and_tasks(db: None) -> None:
     first, second = Task.objects.order_by("title")
     assert (first.title, first.priority, first.state_key, first.created_by) == ("Task t1", 1, "todo", "s")
     assert (second.state_key, second.completed_at, second.updated_at) == ("done", AT, AT)
-
-
-def document(temp_id: str, **more: Any) -> dict[str, Any]:
-    return {"temp_id": temp_id, "kind": "document", "title": f"Document {temp_id}"} | more
 
 
 def test_deleted_project_and_its_rows_are_invisible_to_all_members(db: None) -> None:

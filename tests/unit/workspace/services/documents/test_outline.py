@@ -29,10 +29,6 @@ Two.
 """
 
 
-def list_headings(text: str) -> list[tuple[int, str]]:
-    return [(each.level, each.heading) for each in parse_sections(text)]
-
-
 def test_sections_have_levels_anchors_lines_and_ends() -> None:
     sections = parse_sections(TEXT)
 
@@ -70,7 +66,7 @@ def test_headings_follow_commonmark(text: str, headings: list[Any]) -> None:
     expected = [
         (level, "Words and code link pic bold & #" if heading is None else heading) for level, heading in headings
     ]
-    assert list_headings(text) == expected
+    assert [(each.level, each.heading) for each in parse_sections(text)] == expected
 
 
 @for_each("line_end", ["\n", "\r\n", "\r"])
