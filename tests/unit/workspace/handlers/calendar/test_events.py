@@ -487,11 +487,6 @@ def test_close_start_and_due_events_become_one(db: None) -> None:
             ("/end_at", "out_of_order"),
         ),
         (
-            {"due_at": NOON, "recurrence": "daily", "recurrence_until": NOON + timedelta(days=3)},
-            {"scope": "all", "start_at": "2026-03-20T12:00:00Z"},
-            ("/start_at", "out_of_order"),
-        ),
-        (
             {"due_at": MADE_AT - HALF, "state_key": "done"},
             {"end_at": "2026-03-20T12:00:00Z"},
             ("/start_at", "after_it_was_done"),
@@ -507,6 +502,17 @@ def test_task_checks_apply_to_its_event(
     assert list_field_errors(lambda: update(event, **args)) == [error]
     task.refresh_from_db()
     assert task.due_at == fields["due_at"]
+
+
+def test_task_event_cannot_be_moved_past_its_recurrence_end(db: None) -> None:
+    _, event = make_task_event("due", due_at=NOON, recurrence="daily", recurrence_until=NOON + timedelta(days=3))
+
+    with pytest.raises(InvalidArgs) as refused:
+        update(event, scope="all", start_at="2026-03-20T12:00:00Z")
+
+    [error] = refused.value.field_errors
+    assert (error.path, error.code) == ("/start_at", "out_of_order")
+    assert "recurrence_until with onto.task.update" in error.message
 
 
 @for_each(
