@@ -1,24 +1,82 @@
-"""General English: words that say nothing about a search, and the name that was probably meant."""
+"""General English: the words in english.yaml, snake_case, and the name that was probably meant."""
 
 import difflib
 import re
 from collections.abc import Iterable
 from functools import lru_cache
 from itertools import islice
+from pathlib import Path
+from typing import Any
 
-STOP_WORDS = frozenset(
-    [
-        *("a", "about", "again", "all", "also", "am", "an", "and", "any", "anyone", "are", "as", "at", "be", "been"),
-        *("being", "but", "by", "can", "could", "d", "did", "do", "does", "doing", "don", "done", "for", "from", "get"),
-        *("give", "had", "has", "have", "having", "hello", "help", "her", "here", "hey", "hi", "him", "his", "how"),
-        *("i", "if", "in", "into", "is", "it", "its", "itself", "just", "kindly", "know", "let", "like", "ll", "m"),
-        *("me", "my", "myself", "need", "of", "on", "or", "our", "out", "over", "please", "re", "s", "should", "show"),
-        *("so", "some", "something", "such", "t", "tell", "than", "thank", "thanks", "that", "the", "their", "them"),
-        *("then", "there", "these", "they", "this", "those", "through", "to", "too", "up", "us", "use", "using", "ve"),
-        *("very", "want", "was", "way", "we", "were", "what", "when", "where", "whether", "which", "while", "who"),
-        *("whom", "whose", "why", "will", "with", "within", "would", "you", "your", "yours", "yourself"),
-    ]
-)
+import yaml
+
+_WORDS: dict[str, Any] = yaml.load(Path(__file__).with_suffix(".yaml").read_bytes(), Loader=yaml.CSafeLoader)
+WordSets = tuple[tuple[str, ...], ...]  # words of one set mean the same; the first that a schema has is meant
+
+
+def _read_words(key: str) -> tuple[str, ...]:
+    return tuple(_WORDS[key].split())
+
+
+def _read_set(key: str) -> frozenset[str]:
+    return frozenset(_read_words(key))
+
+
+def _read_sets(key: str) -> WordSets:
+    return tuple(tuple(words.split()) for words in _WORDS[key])
+
+
+def _read_meanings(key: str) -> dict[str, str]:
+    """Return {word: meaning}."""
+    pairs = [(word, meaning) for meaning, words in _WORDS[key].items() for word in words.split()]
+    meanings = dict(pairs)
+    if len(meanings) < len(pairs):
+        raise ValueError(f"A word of {key} has two meanings.")
+    return meanings
+
+
+def _read_phrases(key: str) -> str:
+    """Return the pattern of phrases."""
+    phrases = "|".join(_WORDS["phrases"][key].split(" | "))
+    return rf"\b(?:{phrases})\b"
+
+
+# english.yaml says what each of these is.
+STOP_WORDS = _read_set("stop_words")
+ACTION_VERBS = _read_sets("action_verbs")
+REQUEST_VERBS = _read_meanings("request_verbs")
+QUESTION_WORDS = _read_set("question_words")
+LOOKUP_VERBS = _read_set("lookup_verbs")
+LOOKUP_FILLERS = _read_set("lookup_fillers")
+READ_VERBS = _read_set("read_verbs")
+WRITE_VERBS = _read_set("write_verbs")
+NOUN_LIKE_VERBS = _read_set("noun_like_verbs")
+COMMON_VERBS = _read_meanings("common_verbs")
+PREPOSITIONS = _read_set("prepositions")
+ARTICLES = _read_set("articles")
+ASKS_CHANGE = re.compile(_read_phrases("change"), re.IGNORECASE)
+ASKS_WEB = re.compile(_read_phrases("web"), re.IGNORECASE)
+ASKS_PRODUCT = re.compile(_read_phrases("product"), re.IGNORECASE)
+ARGUMENT_NAMES = _read_sets("argument_names")
+TITLE_NAMES = _read_set("title_names")
+NAME_FILLERS = _read_set("name_fillers")
+OWN_ID_NAMES = _read_set("own_id_names")
+WRAPPER_NAMES = _read_set("wrapper_names")
+ADDING_NAMES = _read_set("adding_names")
+ADDING_WORDS = _read_set("adding_words")
+LONG_TEXTS = _read_set("long_texts")
+NOTE_TEXTS = _read_words("note_texts")
+ABSENT_FIELDS = _read_set("absent_fields")
+FORM_NAMES = _read_set("form_names")
+PAGE_NAMES = _read_set("page_names")
+OFFSET_NAMES = _read_set("offset_names")
+OCCURRENCE_TIMES = _read_set("occurrence_times")
+VALUES = _read_sets("values")
+OPEN_STATES = _read_set("open_states")
+CLOSED_STATES = _read_set("closed_states")
+FINAL_STATES = _read_set("final_states")
+RELATIONS = _read_meanings("relations")
+
 _SEPARATORS = re.compile(r"[\s._\-/]+")
 _MAX_COMPARED = 300  # names that one name is compared with; a comparison takes 15 µs
 _NEGATIONS = ("un", "in", "not_", "non_")

@@ -5,7 +5,7 @@ from typing import Any
 
 from core.text import english
 from gateway.access.request_context import is_uuid
-from gateway.arguments import foreign_names, name_synonyms, normalise, value_synonyms
+from gateway.arguments import normalise, words
 from gateway.arguments.repair_work import RepairWork
 from gateway.arguments.value_repair import OCCURRENCE, ONE, SCOPE
 from gateway.contracts.errors import FieldError
@@ -18,17 +18,8 @@ KIND = "kind"  # of an item in a list of rows of several kinds
 CURSOR = "cursor"  # where the next page begins
 STRATEGY, APPEND = "update_strategy", "append"  # how an update combines a text with the old one
 
-_TEXTS = foreign_names.LONG_TEXTS | {"text"}
+_TEXTS = english.LONG_TEXTS | {"text"}
 _FIELD_ACTIONS = ("create", "update")  # an op of these sets fields of one row
-
-# What models wrap args in.
-_WRAPPERS = frozenset(
-    (
-        *("args", "arguments", "input", "inputs", "params", "parameters", "payload", "data", "body", "fields"),
-        *("properties", "attributes", "updates", "update", "changes", "values", "patch", "item", "object"),
-        *("entity", "request"),
-    )
-)
 
 
 def correct_name(
@@ -46,14 +37,14 @@ def correct_name(
     if is_top and _use_other_op(work, error, name, exact=True):
         return False
     missing = set(schema.get("required", ())) - holder.keys()
-    meant = name_synonyms.find_argument(name, arguments, entity=work.op.entity, missing=missing)
+    meant = words.find_argument(name, arguments, entity=work.op.entity, missing=missing)
     target = meant or _find_similar_name(error, name)
     if is_top and (target is None or target in holder):
         target = _find_alias(work, name)
     if target is None and is_top and work.op.action == "update":
-        target = foreign_names.find_added_text(name, arguments, entity=work.op.entity)
+        target = words.find_added_text(name, arguments, entity=work.op.entity)
     if target is None:
-        if is_top and foreign_names.is_about_answer(name, is_write=work.op.is_write):
+        if is_top and words.is_about_answer(name, is_write=work.op.is_write):
             return _leave_out_of_answer(work, error, name)
         work.errors_by_path[error.path] = _describe_unknown(work, error, name, arguments)
         if is_top and work.op.action in _FIELD_ACTIONS and _is_absent_field(work, name):
@@ -85,10 +76,10 @@ def _add_kind_of_items(value: Any, name: str, argument: dict[str, Any]) -> None:
 def _keep_old_text(work: RepairWork, path: str, name: str) -> bool:
     """Add a note to the text that a row has. Return False if the op can only replace the text."""
     error = work.errors_by_path[path]
-    if work.op.action != "update" or not foreign_names.is_adding(name) or error.expected not in _TEXTS:
+    if work.op.action != "update" or not words.is_adding(name) or error.expected not in _TEXTS:
         return True
     # The strategy is that of all texts of a call.
-    is_alone = foreign_names.LONG_TEXTS.isdisjoint(work.args) and work.args.get(STRATEGY) in (None, APPEND)
+    is_alone = english.LONG_TEXTS.isdisjoint(work.args) and work.args.get(STRATEGY) in (None, APPEND)
     if is_alone and APPEND in work.op.arguments.get(STRATEGY, {}).get("enum", ()):
         work.args[STRATEGY] = APPEND
         message = f"There is no {_cut(name)}; send {error.expected} with {STRATEGY} {APPEND}."
@@ -105,14 +96,14 @@ def _unwrap(work: RepairWork, name: str, arguments: dict[str, Any]) -> bool:
         del work.args[name]  # the op again, inside args
         return True
     spelling = english.to_snake_case(name)
-    is_wrapper = spelling in _WRAPPERS or spelling in (
+    is_wrapper = spelling in english.WRAPPER_NAMES or spelling in (
         work.op.entity,
-        *value_synonyms.ENTITY_WORDS.get(work.op.entity, ()),
+        *words.ENTITY_WORDS.get(work.op.entity, ()),
     )
     if not isinstance(inner, dict) or not is_wrapper or inner.keys() & work.args.keys():
         return False
     if not any(
-        each in work.op.argument_aliases or name_synonyms.find_argument(each, arguments, entity=work.op.entity)
+        each in work.op.argument_aliases or words.find_argument(each, arguments, entity=work.op.entity)
         for each in inner
     ):
         return False
@@ -137,7 +128,7 @@ def _leave_out_own_project(work: RepairWork, error: FieldError, name: str) -> bo
 
 def _leave_out_of_answer(work: RepairWork, error: FieldError, name: str) -> bool:
     """Leave out what only says what to answer. Return False if the answer would then have other rows."""
-    is_offset = english.to_snake_case(name[:100]) in foreign_names.OFFSET_NAMES
+    is_offset = english.to_snake_case(name[:100]) in english.OFFSET_NAMES
     advice = f"for the next page, send its next_cursor as {CURSOR}" if CURSOR in work.op.arguments else ""
     advice = (is_offset and advice) or "leave it out"
     work.errors_by_path[error.path] = replace(error, message=f"There is no {_cut(name)} here; {advice}.", expected=None)
@@ -151,7 +142,7 @@ def _name_occurrence(work: RepairWork, error: FieldError, name: str) -> bool:
     """Read a time that was sent to a delete as that of the one occurrence to delete."""
     if work.op.action != "delete" or OCCURRENCE not in work.op.arguments or OCCURRENCE in work.args:
         return False
-    if english.to_snake_case(name[:100]) not in foreign_names.TIMES_OF_AN_OCCURRENCE:
+    if english.to_snake_case(name[:100]) not in english.OCCURRENCE_TIMES:
         return False
     work.args[OCCURRENCE] = work.args.pop(name)
     work.args.setdefault(SCOPE, ONE)
@@ -165,7 +156,7 @@ def _name_occurrence(work: RepairWork, error: FieldError, name: str) -> bool:
 def _connect(work: RepairWork, error: FieldError, name: str) -> bool:
     """Send the rows that a new one depends on, or blocks, as its connections."""
     word = english.to_snake_case(name[:100]).removesuffix("_ids").removesuffix("_id")
-    relation = value_synonyms.RELATION_BY_WORD.get(word)
+    relation = english.RELATIONS.get(word)
     members = get_subschema(work.op.schema, [CONNECTIONS, 0]).get("properties", {})
     if work.op.action != "create" or relation is None or work.op.entity not in members.get(KIND, {}).get("enum", ()):
         return False
@@ -199,8 +190,8 @@ def _use_other_op(work: RepairWork, error: FieldError, name: str, *, exact: bool
 
 def _find_alias(work: RepairWork, name: str) -> str | None:
     """Return the argument with an alias that the name contains, such as mitigation for mitigation_plan."""
-    words = set(english.to_snake_case(name[:100]).split("_"))
-    targets = {target for alias, target in work.op.argument_aliases.items() if alias in words} - work.args.keys()
+    own_words = set(english.to_snake_case(name[:100]).split("_"))
+    targets = {target for alias, target in work.op.argument_aliases.items() if alias in own_words} - work.args.keys()
     return targets.pop() if len(targets) == 1 else None
 
 
@@ -226,12 +217,12 @@ def _is_absent_field(work: RepairWork, name: str) -> bool:
     A write that chooses rows, such as shift, would change others without it, so there it is a name like any.
     """
     is_safe = not work.op.is_write or work.op.action in _FIELD_ACTIONS
-    return is_safe and bool(work.op.entity) and english.to_snake_case(name[:100]) in foreign_names.ABSENT_FIELDS
+    return is_safe and bool(work.op.entity) and english.to_snake_case(name[:100]) in english.ABSENT_FIELDS
 
 
 def _advise(work: RepairWork) -> str:
     """Return what to do with a value that has no field. No text that a row has is lost by it."""
-    text = next((each for each in foreign_names.NOTE_FIELDS if each in work.op.arguments), None)
+    text = next((each for each in english.NOTE_TEXTS if each in work.op.arguments), None)
     if text is None or not work.op.is_write:
         return "leave it out"
     if work.op.action != "update" or text in work.args:
@@ -239,7 +230,7 @@ def _advise(work: RepairWork) -> str:
     if APPEND not in work.op.arguments.get(STRATEGY, {}).get("enum", ()):
         return f"leave it out, or send the old {text} with it added"
     # The strategy is that of all texts of a call.
-    may_append = foreign_names.LONG_TEXTS.isdisjoint(work.args) or work.args.get(STRATEGY) == APPEND
+    may_append = english.LONG_TEXTS.isdisjoint(work.args) or work.args.get(STRATEGY) == APPEND
     return f"leave it out, or note it in {text} with {STRATEGY} {APPEND}" if may_append else "leave it out"
 
 

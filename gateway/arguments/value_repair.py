@@ -8,7 +8,7 @@ from typing import Any
 from dateutil.relativedelta import relativedelta
 
 from gateway.access.request_context import is_uuid
-from gateway.arguments import dates, row_ids, value_synonyms, values
+from gateway.arguments import dates, row_ids, values, words
 from gateway.arguments.repair_work import CURRENT_PROJECT, RepairWork
 from gateway.contracts.errors import FieldError
 from gateway.contracts.validation import get_subschema, is_title
@@ -30,7 +30,7 @@ def correct_value(
     if name == STATE and work.op.action in FILTERING_ACTIONS:
         options = [option for option in argument.get("enum", ()) if isinstance(option, str)]
         sent = holder[key]
-        states = value_synonyms.find_states(sent, options)
+        states = words.find_states(sent, options)
         if isinstance(sent, list) and len(sent) > 1 and "array" not in argument.get("type", ()):
             states = [option for option in options if option in sent]
         if states:

@@ -9,7 +9,7 @@ from uuid import UUID
 from django.utils.dateparse import parse_duration
 
 from core.text import english, json_text
-from gateway.arguments import dates, value_synonyms
+from gateway.arguments import dates, words
 from registry.jsonschema.dialect import VALUE_ALIASES, VALUE_REFUSALS
 
 MIN_SIMILARITY = 0.85  # of a misspelt option. High: archived must not become active
@@ -113,19 +113,19 @@ def _find_option(argument: dict[str, Any], value: Any) -> Any:
         return None  # its message says what to do instead
     if not isinstance(value, str):
         return options.get(str(value))
-    if (found := value_synonyms.find_option(value, options)) is not None:
+    if (found := words.find_option(value, options)) is not None:
         return found
     matches = english.find_similar(value, options, limit=1, cutoff=MIN_SIMILARITY)
     if matches:
         return options[matches[0]]
-    level = value_synonyms.read_level(value)
+    level = words.read_level(value)
     numbers = set(options.values()) | set(range(argument.get("minimum", 1), argument.get("maximum", 0) + 1))
     if level is not None and level in numbers:
         return level
-    if value_synonyms.find_option(value, {"critical": True}):
-        return value_synonyms.find_option("high", options)
-    if value_synonyms.find_option(value, {"lowest": True}):
-        return value_synonyms.find_option("low", options)
+    if words.find_option(value, {"critical": True}):
+        return words.find_option("high", options)
+    if words.find_option(value, {"lowest": True}):
+        return words.find_option("low", options)
     return _find_recurrence(value, options)
 
 

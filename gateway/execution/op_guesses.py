@@ -5,9 +5,16 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-from core.text.english import find_similar, to_snake_case
+from core.text.english import RELATIONS, find_similar, to_snake_case
 from gateway.access.request_context import is_uuid
-from gateway.arguments import foreign_names, name_synonyms, value_synonyms
+from gateway.arguments.words import (
+    ENTITY_WORDS,
+    find_action,
+    find_argument,
+    find_option,
+    is_about_answer,
+    is_cancelling,
+)
 from registry.catalog.model import FULL_VISIBILITY, Catalog, CatalogOp, CatalogView
 from registry.jsonschema.dialect import VALUE_ALIASES
 from registry.models import ROOT
@@ -81,7 +88,7 @@ def guess_op(catalog: Catalog, view: CatalogView, name: str, args: Mapping[str, 
         return None
     guesses = (guess for verb in verbs if (guess := _find_by_action(general_ops, verb)))
     guess = next(guesses, None)
-    is_verb_only = all(value_synonyms.find_action(word) for word in words)
+    is_verb_only = all(find_action(word) for word in words)
     return guess if guess and (is_verb_only or _shares_noun(guess.op, words)) else None
 
 
@@ -133,7 +140,7 @@ def is_in_unknown_group(catalog: Catalog, view: CatalogView, name: str) -> bool:
 
 def asks_to_delete(name: str) -> bool:
     """Return whether a name has a word for deleting."""
-    return any(value_synonyms.find_action(verb) == DELETE for verb in _iter_verbs(to_snake_case(name[:200]).split("_")))
+    return any(find_action(verb) == DELETE for verb in _iter_verbs(to_snake_case(name[:200]).split("_")))
 
 
 def find_op_that_takes(
@@ -145,7 +152,7 @@ def find_op_that_takes(
     argument only says what to answer. A list or search is never taken for one of other rows. An op that creates or
     deletes is never taken for one that changes, nor any for one that deletes or unlinks.
     """
-    if op.action in (DELETE, UNLINK) or foreign_names.is_about_answer(name, is_write=op.is_write):
+    if op.action in (DELETE, UNLINK) or is_about_answer(name, is_write=op.is_write):
         return None
     others = [
         other
@@ -182,7 +189,7 @@ def find_link(
     if len(links) != 1 or links[0].connection != op.connection or not isinstance(args.get(id_argument), str):
         return None
     word = to_snake_case(name[:100]).removesuffix("_ids").removesuffix("_id")
-    relation = value_synonyms.RELATION_BY_WORD.get(word)
+    relation = RELATIONS.get(word)
     kinds = links[0].arguments["dst_kind"].get("enum", ())
     kind = op.entity if relation else next((each for each in kinds if each == word.removesuffix("s")), None)
     other = args[name][0] if isinstance(args[name], list) and len(args[name]) == 1 else args[name]
@@ -216,7 +223,7 @@ def _lists_other_rows(op: CatalogOp, other: CatalogOp) -> bool:
 
 def _rename_for(op: CatalogOp, name: str, args: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return the args with an unknown argument under the name that an op has for it; None if it has none."""
-    own_name = name_synonyms.find_argument(name, op.arguments, entity=op.entity)
+    own_name = find_argument(name, op.arguments, entity=op.entity)
     if own_name is None or (own_name != name and own_name in args):
         return None
     return {own_name if each == name else each: value for each, value in args.items()}
@@ -228,18 +235,16 @@ def _iter_entities(words: list[str], entities: Set[str]) -> Iterator[str]:
     for word in singles:
         if word in entities:
             yield word
-        yield from (
-            entity for entity, names in value_synonyms.ENTITY_WORDS.items() if entity in entities and word in names
-        )
+        yield from (entity for entity, names in ENTITY_WORDS.items() if entity in entities and word in names)
     text = "_".join(word.removesuffix("s") for word in words)
-    for entity, names in value_synonyms.ENTITY_WORDS.items():
+    for entity, names in ENTITY_WORDS.items():
         if entity in entities and any("_" in each and each in text for each in names):
             yield entity
 
 
 def _is_noun(word: str, entities: Sequence[str]) -> bool:
     single = word.removesuffix("s")
-    return any(single == entity or single in value_synonyms.ENTITY_WORDS.get(entity, ()) for entity in entities)
+    return any(single == entity or single in ENTITY_WORDS.get(entity, ()) for entity in entities)
 
 
 def _iter_verbs(words: list[str]) -> Iterator[str]:
@@ -260,8 +265,8 @@ def _find_by_action(ops: list[CatalogOp], verb: str) -> OpGuess | None:
 
 
 def _list_by_synonym(ops: list[CatalogOp], verb: str) -> list[CatalogOp]:
-    action = value_synonyms.find_action(verb)
-    if action is None and value_synonyms.is_cancelling(verb) and not any(_iter_states(op) for op in ops):
+    action = find_action(verb)
+    if action is None and is_cancelling(verb) and not any(_iter_states(op) for op in ops):
         action = DELETE  # a meeting has no state, so cancelling deletes it
     return [op for op in ops if action and op.action == action]
 
@@ -280,7 +285,7 @@ def _find_by_state(ops: list[CatalogOp], verb: str) -> OpGuess | None:
     for op in (op for op in ops if op.action == "update"):
         for name, options in _iter_states(op):
             for spelling in (verb, f"{verb}d", f"{verb}ed"):
-                option = value_synonyms.find_option(spelling, options)
+                option = find_option(spelling, options)
                 if option is not None:
                     return OpGuess(op, {name: option})
     return None

@@ -8,11 +8,12 @@ import re
 from collections.abc import Sequence
 from enum import StrEnum
 
+from core.text.english import READ_VERBS
 from registry.imports.import_source import ParsedToolName
 from registry.request_mapping import READ_METHODS
 from registry.text import harmful_verbs, tool_name_words
 from registry.text.harmful_verbs import HARMFUL_NOUN_LIKE_VERBS
-from registry.text.tool_name_words import READ_VERBS, VERBS, WRITE_VERBS
+from registry.text.tool_name_words import VERBS, WRITE_VERBS
 
 DELETE = "delete"  # the action of a harmful op
 _DELETING_ACTIONS = frozenset((DELETE, "delete_all"))

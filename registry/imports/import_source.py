@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from core.text import json_text
+from core.text import english, json_text
 from registry.text import tool_name_words
 
 MAX_SEGMENT = 48
@@ -38,7 +38,7 @@ class ParsedToolName:
 
     @property
     def action(self) -> str:
-        return tool_name_words.CANONICAL_ACTIONS.get(self.verb, self.verb)
+        return english.COMMON_VERBS.get(self.verb, self.verb)
 
 
 def join_segment(parts: Iterable[str]) -> str:

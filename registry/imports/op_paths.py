@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
 
+from core.text import english
 from registry.imports.import_source import ParsedToolName, join_segment
 from registry.imports.openai import FunctionDefinition
 from registry.models import get_parent_path
@@ -143,7 +144,7 @@ def _parse_name_without_verb(
 ) -> ParsedToolName:
     """Parse a name without a verb. The verb comes from the description, or is `run`."""
     opening = tool_name_words.get_first_word(function.description)
-    verb = tool_name_words.CANONICAL_ACTIONS.get(opening, opening) if opening in tool_name_words.VERBS else "run"
+    verb = english.COMMON_VERBS.get(opening, opening) if opening in tool_name_words.VERBS else "run"
     resource = name_words or ["tool", hashlib.sha256(function.name.encode()).hexdigest()[:8]]
     is_write = not tool_name_words.is_description_read_only(function.description, opening)
     return ParsedToolName(function.name, namespaces, tuple(resource), verb, (), is_write, has_verb=False)
@@ -153,9 +154,9 @@ def _split_qualifier(nouns: list[str]) -> tuple[list[str], list[str]]:
     """Split nouns into (resource, what narrows it), such as (users, all) and (user, by email)."""
     all_words = ["all"] if nouns[:1] == ["all"] else []
     nouns = nouns[len(all_words) :]
-    while nouns and (nouns[0] in tool_name_words.PREPOSITIONS or nouns[0] in tool_name_words.ARTICLES):
+    while nouns and (nouns[0] in english.PREPOSITIONS or nouns[0] in english.ARTICLES):
         nouns = nouns[1:]
-    end = next((index for index, word in enumerate(nouns) if word in tool_name_words.PREPOSITIONS), len(nouns))
+    end = next((index for index, word in enumerate(nouns) if word in english.PREPOSITIONS), len(nouns))
     return nouns[:end], all_words + nouns[end:]
 
 

@@ -9,6 +9,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from core.text.english import LOOKUP_FILLERS, LOOKUP_VERBS, QUESTION_WORDS, REQUEST_VERBS
 from registry.catalog.model import CatalogOp
 from registry.models import get_parent_path
 from registry.search import tokenizer
@@ -24,68 +25,11 @@ MAX_OTHER_WORDS = 2  # of a lookup's name, besides its verb and its entity
 _NAMESPACE = re.compile(r"^(.+?)(?:[./:]|__)")
 _ID_WORDS = ("id", "ids")
 _LAST_VERB = "list"  # a list is the last choice: it has all rows
-_LOOKUP_VERBS = frozenset(["search", "find", "lookup", "query", "browse", _LAST_VERB])
-_IGNORED_WORDS = _LOOKUP_VERBS | frozenset(
-    [
-        "a",
-        "an",
-        "the",
-        "of",
-        "for",
-        "to",
-        "in",
-        "by",
-        "and",
-        "all",
-        "get",
-        "my",
-        "current",
-        "user",
-        "users",
-        "v1",
-        "v2",
-        "api",
-    ]
-)
+_IGNORED_WORDS = LOOKUP_VERBS | LOOKUP_FILLERS
 CREATE, READ, UPDATE, DELETE = "create", "read", "update", "delete"
 LIST = "list"  # how ops call the most common way to read
 VERB_WINDOW = 4  # significant words of a request in which its verb is expected
-
-# Words that begin a request to read, without a verb that says so: "what is late", "my todos".
-QUESTION_WORDS = frozenset(
-    [
-        *("what", "which", "who", "when", "where", "how", "is", "are", "do", "does", "did", "was", "were", "any"),
-        *("anything", "show", "tell", "give", "get", "my", "our", "all"),
-    ]
-)
-_VERBS_BY_ACTION = {
-    CREATE: """
-        add append attach book build compose create draft enroll generate insert invite issue jot log make new
-        note open order pencil post publish record register reserve schedule send setup share start submit
-        upload write
-    """,
-    READ: """
-        analyze browse calculate check compare compute count describe determine display estimate explain explore
-        fetch find get give identify know list look lookup measure obtain provide query read recommend remind
-        retrieve search see show suggest tell view visit
-    """,
-    UPDATE: """
-        adjust amend approve archive assign bump change complete configure convert correct delay edit enable
-        extend fix improve link mark merge modify move park pause postpone prioritise prioritize push rename
-        reopen reorder replace reschedule resolve restore resume revise set shift swap switch tick track
-        transfer update upgrade
-    """,
-    DELETE: """
-        bin cancel clear close deactivate delete disable discard ditch drop dump erase purge remove revoke scrap
-        stop throw trash unlink unsubscribe wipe
-    """,
-}
-_ACTION_BY_STEM = {
-    tokenizer.stem(verb): action
-    for action, verbs in _VERBS_BY_ACTION.items()
-    for verb in verbs.split()
-    if tokenizer.stem(verb)
-}
+_ACTION_BY_STEM = {tokenizer.stem(verb): action for verb, action in REQUEST_VERBS.items() if tokenizer.stem(verb)}
 
 
 def get_family(op: CatalogOp) -> str:
@@ -115,10 +59,10 @@ class IdLookups:
         wanted = [frozenset(_iter_wanted_entities(op, name)) for op, name in zip(ops, names, strict=True)]
         lookups: dict[tuple[str, str], tuple[tuple[bool, int], int]] = {}
         for index, (op, name) in enumerate(zip(ops, names, strict=True)):
-            if _LOOKUP_VERBS.isdisjoint(name):
+            if LOOKUP_VERBS.isdisjoint(name):
                 continue
             others = [tokenizer.stem(word) or word for word in name if word not in _IGNORED_WORDS]
-            rank = _LOOKUP_VERBS.isdisjoint(set(name) - {_LAST_VERB}), len(others) - 1
+            rank = LOOKUP_VERBS.isdisjoint(set(name) - {_LAST_VERB}), len(others) - 1
             for entity in set(others) - wanted[index]:
                 place = get_family(op), entity
                 if rank[1] <= MAX_OTHER_WORDS and (place not in lookups or rank < lookups[place][0]):

@@ -5,6 +5,7 @@ import unicodedata
 from collections.abc import Callable, Sequence
 from itertools import count, pairwise
 
+from core.text import english
 from registry.text.harmful_verbs import HARMFUL_NOUN_LIKE_VERBS, HARMFUL_VERBS
 
 # Camel-case names that are one word.
@@ -15,15 +16,6 @@ _BRANDS = re.compile(
 _WORD_START = re.compile(r"(?<=[A-Z])(?=[A-Z][a-z])|(?<=[a-z0-9])(?=[A-Z])")
 _WORD = re.compile(r"[A-Z]+(?![a-z])[0-9]*|[A-Z]?[a-z]+[0-9]*|[0-9]+[a-z]*")
 
-# {verb: the word that our own ops use for it}
-CANONICAL_ACTIONS = {
-    **dict.fromkeys(("fetch", "retrieve", "read", "show", "view", "load", "return", "returns", "describe"), "get"),
-    **dict.fromkeys(("browse", "enumerate"), "list"),
-    **dict.fromkeys(("find", "query", "lookup", "discover"), "search"),
-    **dict.fromkeys(("add", "insert", "make", "register"), "create"),
-    **dict.fromkeys(("edit", "modify", "change", "patch", "adjust"), "update"),
-    **dict.fromkeys(("remove", "destroy", "drop"), "delete"),
-}
 _NOT_PLURAL = ("ss", "us", "is", "news", "ics", "series")
 
 
@@ -41,62 +33,12 @@ class NumberedNames:
         return f"{name}_{number}"
 
 
-def _split_to_set(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-# Verbs that only read. Every other verb counts as a write: a read taken for a write needs an extra confirmation, but a
+# Every verb that does not only read counts as a write: a read taken for a write needs an extra confirmation, but a
 # write taken for a read does harm.
-READ_VERBS = _split_to_set(
-    """
-    analyze analyse assess browse calculate check classify compare compute convert count decode describe detect
-    determine diff discover download encode estimate evaluate examine explain explore export extract fetch filter
-    find forecast get identify inspect inquire list load locate look lookup measure parse peek ping poll predict
-    preview query rank read recommend resolve retrieve return returns scan scrape search select show solve sort
-    suggest summarize summarise translate validate verify view visualize
-    """
-)
-
-WRITE_VERBS = (
-    HARMFUL_VERBS
-    | HARMFUL_NOUN_LIKE_VERBS
-    | _split_to_set(
-        """
-    accept activate add adjust allocate allow append apply approve archive assign attach authorise authorize backup ban
-    begin block book build bulk buy call capture change charge clean clone close commit complete compose configure
-    confirm connect control copy create deactivate decline deliver deny deploy disable disconnect dismiss dispatch
-    draft draw duplicate edit email enable end enqueue enroll execute extend finish follow fork format forward generate
-    grant hide import increment initialize insert install invite invoke issue join kick launch leave link lock log
-    login logout make manage mark merge modify monitor move mute notify open optimize order organize paint patch pause
-    pay perform pin place plan play post process provision publish purchase push put react rebase record redeem refresh
-    refund register reject release rename render renew reopen replace reply report request rerun reschedule reserve
-    resize restart restore resume retry revert rotate run save schedule send set share ship sign signup skip snooze
-    split star start stop store stream submit subscribe suspend swap switch sync synchronize tag test toggle track
-    transfer trigger turn unarchive unassign unblock undo unfollow unlink unlock unmute unpin unshare unstar update
-    upgrade upload upsert use watch withdraw write
-    """
-    )
-)
-
-VERBS = READ_VERBS | WRITE_VERBS
-
-# Also common nouns: verbs only at the start of a name with further words.
-_NOUN_LIKE_VERBS = HARMFUL_NOUN_LIKE_VERBS - {"cancel", "clear", "reset"} | _split_to_set(
-    """
-    book bulk call charge check commit control copy count diff draft draw drop email end estimate export filter
-    forecast fork format grant import invite issue join launch leave link list load lock log look make manage mark
-    measure monitor move open order patch pause pay pin place plan play post preview process push query rank react
-    read record refund release reply report request return run scan schedule search set share ship show sign sort
-    split star start stop store stream swap switch sync tag test track transfer trigger turn upgrade use view void
-    watch write
-    """
-)
-
-_FINAL_VERBS = _split_to_set("list search run query check")  # and these at the end of a name: contact_list
-
-PREPOSITIONS = _split_to_set("by for from with in to on at using via into as")
-
-ARTICLES = _split_to_set("a an the of")
+WRITE_VERBS = english.WRITE_VERBS | HARMFUL_VERBS | HARMFUL_NOUN_LIKE_VERBS
+VERBS = english.READ_VERBS | WRITE_VERBS
+_NOUN_LIKE_VERBS = english.NOUN_LIKE_VERBS | (HARMFUL_NOUN_LIKE_VERBS - {"cancel", "clear", "reset"})
+_FINAL_VERBS = frozenset(("list", "search", "run", "query", "check"))  # also at the end of a name: contact_list
 
 
 def split_name(name: str) -> list[str]:
@@ -145,7 +87,7 @@ def get_first_word(description: str) -> str:
 def is_description_read_only(description: str, verb: str) -> bool:
     """Return whether an op only reads, judged by the first sentence of its description."""
     sentence_words = split_name(description[:300].split(". ")[0])
-    return verb in READ_VERBS and not any(
+    return verb in english.READ_VERBS and not any(
         word in WRITE_VERBS and word not in _NOUN_LIKE_VERBS for word in sentence_words
     )
 
@@ -153,6 +95,6 @@ def is_description_read_only(description: str, verb: str) -> bool:
 def has_write_verb(words: Sequence[str], verb: str) -> bool:
     """Return whether an op writes, judged by the verbs in its name: `get_or_create_user` does."""
     word_pairs = pairwise(words)
-    return verb not in READ_VERBS or any(
+    return verb not in english.READ_VERBS or any(
         word in ("or", "and") and following in WRITE_VERBS for word, following in word_pairs
     )

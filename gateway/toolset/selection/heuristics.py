@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from core.text import english
 from gateway.toolset.selection.candidates import (
     CREATE_PROJECT,
     ToolCategory,
@@ -35,26 +36,7 @@ _MAIN_ENTITIES = {
 _MAIN_ACTIONS = ("search", "list", "get", "update", "create")
 _COMPANION_ACTIONS = ("get", "search", "list", "update", "create", "delete")
 
-# Verbs of two words, and orders without a verb, which the single-word verbs do not cover.
-_ASKS_CHANGE = re.compile(
-    r"\b(?:get rid of|call(?:ing)? off|tick(?:ed)? off|cross(?:ed)? off|put (?:it|this|that|them|off|in|on|down)|"
-    r"book (?:it|me|that|us)|make it|if not,? do|turn .{1,30} into|i want|i need|we need|has to|have to|must|should be|"
-    r"give (?:it|those|them|that) another|belongs? (?:to|in)|instead|later please|earlier please|please|"
-    r"done|finished|erledigt|bitte|trage?|verschieb\w*|lösch\w*|ajoute\w*|supprime\w*|merci de)\b",
-    re.IGNORECASE,
-)
-_ASKS_WEB = re.compile(
-    r"https?://|www\.|\b(?:web|website|internet|online|google|look up|research|news|weather|forecast for|exchange rate|"
-    r"prices?|costs?|minimum wage|bank holidays?|public holidays?|opening hours|recherchier\w*|im netz)\b",
-    re.IGNORECASE,
-)
-_ASKS_PRODUCT = re.compile(
-    r"\b(?:what can you|can you|can i|could i|how do(?:es)? (?:this|you|it)|how can|what are you|your (?:features|"
-    r"abilities)|what is this|this (?:app|tool|product|workspace)|what'?s the difference|difference between|"
-    r"is there a way|does (?:it|she|he|everyone)|do i have to|help me use|get started|user guide|tutorial|in here|"
-    r"was kannst du|was kann)\b",
-    re.IGNORECASE,
-)
+_WEB_ADDRESS = re.compile(r"https?://|www\.", re.IGNORECASE)
 
 
 class Intent(StrEnum):
@@ -139,7 +121,7 @@ def detect_intent(message: str) -> tuple[Intent, bool]:
     reads = intent.READ in actions
     if any(action in WRITES for action in actions):
         return (Intent.MIXED if reads else Intent.WRITE), True
-    if _ASKS_CHANGE.search(message):
+    if english.ASKS_CHANGE.search(message):
         return Intent.MIXED, False
     if actions and all(action == intent.READ for action in actions):
         return Intent.READ, True
@@ -148,12 +130,12 @@ def detect_intent(message: str) -> tuple[Intent, bool]:
 
 def asks_for_web(message: str) -> bool:
     """Whether a message may ask for something outside the workspace."""
-    return _ASKS_WEB.search(message) is not None
+    return bool(_WEB_ADDRESS.search(message) or english.ASKS_WEB.search(message))
 
 
 def asks_for_product(message: str) -> bool:
     """Whether a message may ask what the product is or can do."""
-    return _ASKS_PRODUCT.search(message) is not None
+    return english.ASKS_PRODUCT.search(message) is not None
 
 
 def _list_actions(message: str) -> list[str]:

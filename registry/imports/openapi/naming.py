@@ -5,8 +5,9 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from core.text.english import READ_VERBS
 from registry.imports.import_source import ParsedToolName, join_segment
-from registry.text.tool_name_words import READ_VERBS, VERBS, split_name, to_singular
+from registry.text.tool_name_words import VERBS, split_name, to_singular
 
 
 def _split_to_set(text: str) -> frozenset[str]:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from core.text import english
 from registry.search import intent, tokenizer
 from tests.support.rows.op_entries import build_catalog, build_op_entry
 
@@ -41,6 +42,8 @@ def test_op_action_comes_from_its_record_or_its_name(fields: dict[str, str], act
 
 
 def test_each_verb_means_one_action() -> None:
-    listed = [tokenizer.stem(verb) for verbs in intent._VERBS_BY_ACTION.values() for verb in verbs.split()]
+    actions_by_stem: dict[str, set[str]] = {}
+    for verb, action in english.REQUEST_VERBS.items():
+        actions_by_stem.setdefault(tokenizer.stem(verb), set()).add(action)
 
-    assert len({stem for stem in listed if stem}) == len([stem for stem in listed if stem])
+    assert all(len(actions) == 1 for stem, actions in actions_by_stem.items() if stem)

@@ -2,6 +2,7 @@
 
 import pytest
 
+from core.text import english
 from registry.text import tool_name_words
 
 
@@ -89,9 +90,9 @@ def test_unknown_verb_counts_as_a_write(name: str, verb: str, is_write: bool) ->
 
 
 def test_read_and_write_verbs_do_not_overlap() -> None:
-    assert not tool_name_words.READ_VERBS & tool_name_words.WRITE_VERBS
-    assert set(tool_name_words.CANONICAL_ACTIONS) & tool_name_words.READ_VERBS
+    assert not english.READ_VERBS & tool_name_words.WRITE_VERBS
+    assert set(english.COMMON_VERBS) & english.READ_VERBS
     assert (
-        not {action for verb, action in tool_name_words.CANONICAL_ACTIONS.items() if verb in tool_name_words.READ_VERBS}
+        not {action for verb, action in english.COMMON_VERBS.items() if verb in english.READ_VERBS}
         & tool_name_words.WRITE_VERBS
     )

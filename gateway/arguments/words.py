@@ -1,0 +1,177 @@
+"""What models mean by the names and values that they send, whatever the catalog calls them.
+
+It is only ever proposed in a corrected call, never applied to a call that runs (docs/adr/0022).
+"""
+
+import re
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+
+from core.text import english
+from core.text.english import to_snake_case
+
+LABELS = ("title", "name", "text")  # the arguments that name a row, for people
+
+# What models call an entity of the catalog, by its name there.
+ENTITY_WORDS: Mapping[str, tuple[str, ...]] = {
+    "task": ("todo", "to_do", "action_item", "subtask", "ticket", "action", "work_item", "reminder", "issue", "card"),
+    "document": ("doc", "note", "page", "file", "wiki", "memo", "folder"),
+    "event": ("meeting", "appointment", "calendar", "calendar_event", "booking", "cal", "invite"),
+    "project": ("workspace", "initiative"),
+    "goal": ("objective", "outcome", "target", "okr"),
+    "milestone": ("checkpoint",),
+    "plan": ("phase", "workstream"),
+    "risk": ("threat", "concern"),
+    "requirement": ("spec", "need", "criterion"),
+    "edge": ("link", "relation", "relationship", "connection"),
+}
+
+_MEANINGLESS_SUFFIXES = ("_date", "_at", "_on", "_time", "_datetime", "_string", "_text", "_value", "_str", "_key")
+_MEANINGLESS_PREFIXES = ("new_", "updated_", "the_", "my_", "set_")
+_PRESENT = ("source", "from", "current", "old", "src")  # where a row is now, not where it should go
+_ID_ENDING = re.compile(r"_?(?:id|uuid|guid|ref|identifier|name|title)\Z")
+_INCLUSION = "include_"  # begins the name of what an answer has besides its rows
+_LEADING_LEVEL = re.compile(r"(?:p|prio|priority|level|sev)?[ _-]?([0-9])(?:\b|_).{0,30}")
+
+
+def find_argument(name: str, arguments: Collection[str], *, entity: str, missing: Collection[str] = ()) -> str | None:
+    """Return the argument that a name means, None if it means none of them or could mean several.
+
+    If there are several, the one that is required and missing is meant.
+    """
+    spellings = _list_spellings(name, entity)
+    for spelling in spellings:
+        if spelling in arguments:
+            return spelling
+        if label := _find_label(spelling, arguments, entity=entity, missing=missing):
+            return label
+        if id_argument := _find_id_argument(spelling, arguments, entity=entity):
+            return id_argument
+        meant = {_find_first(names, arguments) for names in english.ARGUMENT_NAMES if spelling in names} - {None}
+        needed = meant & set(missing)
+        if len(meant) == 1 or len(needed) == 1:
+            return (needed or meant).pop()
+    return _find_same_words(spellings[0], arguments)
+
+
+def _find_label(spelling: str, arguments: Collection[str], *, entity: str, missing: Collection[str]) -> str | None:
+    """Return the argument that names a row, for the entity's own word (task: "Buy milk") or a short text."""
+    own_words = (entity, *ENTITY_WORDS.get(entity, ()))
+    if spelling.removesuffix("_name").removesuffix("_title") in own_words:
+        is_title = spelling not in own_words or f"{entity}_id" not in arguments
+        return _find_first(LABELS, arguments) if is_title else None
+    return _find_first(LABELS, missing) if spelling in english.TITLE_NAMES else None
+
+
+def _find_same_words(spelling: str, arguments: Collection[str]) -> str | None:
+    """Return the one argument with the same words but for fillers: with_subtasks means include_subtasks."""
+    words = _get_content_words(spelling)
+    matches = [each for each in arguments if words and _get_content_words(each) == words]
+    return matches[0] if len(matches) == 1 else None
+
+
+def _get_content_words(name: str) -> frozenset[str]:
+    return frozenset(word.removesuffix("s") for word in name.split("_") if word not in english.NAME_FILLERS)
+
+
+def _find_first(names: Iterable[str], arguments: Collection[str]) -> str | None:
+    return next((name for name in names if name in arguments), None)
+
+
+def _find_id_argument(spelling: str, arguments: Collection[str], *, entity: str) -> str | None:
+    """Return the id argument that a name means: `task` means `task_id`, and `id` that of the op's own entity."""
+    if spelling in english.OWN_ID_NAMES or (entity == "entity" and spelling.endswith("_id")):
+        spelling = entity
+    words = _ID_ENDING.sub("", spelling).split("_")
+    if words[0] in _PRESENT and f"expected_{'_'.join(words[1:])}_id" in arguments:
+        return f"expected_{'_'.join(words[1:])}_id"
+    for start in range(len(words)):
+        stem = _find_entity("_".join(words[start:]), arguments)
+        if f"{stem}_id" in arguments:
+            return f"{stem}_id"
+        longer = [name for name in arguments if name.endswith(f"_{stem}_id")]
+        if len(longer) == 1:
+            return longer[0]
+    return None
+
+
+def _find_entity(word: str, arguments: Collection[str]) -> str:
+    """Return the entity that a word means, if there is an argument for its id; else the word."""
+    meant = [entity for entity, words in ENTITY_WORDS.items() if word in words and f"{entity}_id" in arguments]
+    return meant[0] if len(meant) == 1 else word
+
+
+def _list_spellings(name: str, entity: str) -> list[str]:
+    """Return a name in snake_case, and without prefixes that add nothing, such as the entity's name."""
+    spelling = to_snake_case(name[:100])
+    prefixes = (*_MEANINGLESS_PREFIXES, f"{entity}_") if entity else _MEANINGLESS_PREFIXES
+    shorter = [spelling.removeprefix(prefix) for prefix in prefixes if spelling.startswith(prefix)]
+    shorter += [spelling.removesuffix(suffix) for suffix in _MEANINGLESS_SUFFIXES if spelling.endswith(suffix)]
+    return [spelling, *filter(None, shorter)]
+
+
+def find_option(value: str, options: Mapping[str, Any]) -> Any:
+    """Return what a value means among {word: value}, None if it means nothing there or could mean several."""
+    word = to_snake_case(value[:100])
+    by_spelling = {to_snake_case(option): meant for option, meant in options.items()}
+    if word in by_spelling:
+        return by_spelling[word]
+    if (single := word.removesuffix("s")) in by_spelling:
+        return by_spelling[single]
+    meanings = {by_spelling[each] for words in english.VALUES if word in words for each in words if each in by_spelling}
+    meanings |= {by_spelling[each] for each, words in ENTITY_WORDS.items() if single in words and each in by_spelling}
+    return meanings.pop() if len(meanings) == 1 else None
+
+
+def find_states(word: Any, states: Collection[str]) -> list[str]:
+    """Return the states that a word such as open or closed asks for in a filter; none if it is not such a word."""
+    snake_word = to_snake_case(word[:100]) if isinstance(word, str) else ""
+    if snake_word in states or snake_word not in english.OPEN_STATES | english.CLOSED_STATES:
+        return []
+    return [state for state in states if (state in english.FINAL_STATES) == (snake_word in english.CLOSED_STATES)]
+
+
+def find_action(verb: str) -> str | None:
+    """Return the action of ops that a verb asks for."""
+    return next((words[0] for words in english.ACTION_VERBS if verb in words), None)
+
+
+def is_cancelling(verb: str) -> bool:
+    """Return whether a verb calls something off."""
+    return verb in ("cancel", "call_off", "cancelled", "canceled")
+
+
+def read_level(value: str) -> int | None:
+    """Return the number of a level such as "P1", "2 - high" or "priority 3"."""
+    found = _LEADING_LEVEL.fullmatch(value.strip().lower())
+    return int(found[1]) if found else None
+
+
+def find_added_text(name: str, arguments: Collection[str], *, entity: str) -> str | None:
+    """Return the text to which a name such as progress_note or append_text says to add; None if it says nothing."""
+    if not is_adding(name):
+        return None
+    text = find_argument(to_snake_case(name[:100]).rpartition("_")[2], arguments, entity=entity)
+    return text if text in english.LONG_TEXTS else None
+
+
+def is_adding(name: str) -> bool:
+    """Return whether the name of a text says to add it to the text that is there."""
+    word = to_snake_case(name[:100])
+    first, _, _ = word.partition("_")
+    return (
+        word in english.ADDING_NAMES or word.rpartition("_")[2] in english.ADDING_NAMES or first in english.ADDING_WORDS
+    )
+
+
+def is_about_answer(name: str, *, is_write: bool) -> bool:
+    """Return whether the name of an argument says what to answer, rather than what to do and with which rows."""
+    word = to_snake_case(name[:100])
+    if is_write:
+        # A write with a limit or include_subtasks would do less without them, or more.
+        return word in english.FORM_NAMES
+    if word in english.FORM_NAMES | english.PAGE_NAMES | english.OFFSET_NAMES:
+        return True
+    included = word.removeprefix(_INCLUSION)
+    # include_done is a filter by state.
+    return included not in {word, "deleted", *english.FINAL_STATES, *english.OPEN_STATES, *english.CLOSED_STATES}
