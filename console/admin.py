@@ -3,7 +3,7 @@
 from console.access import applications, clients, failed_sign_ins, switches, users
 from console.activity import activity
 from console.connections import connections
-from console.copy import history, ops, other_copy
+from console.copy import history, ops, other_copy, vocabulary
 from console.evals import cases, model_runs
 from console.releases import history as release_history
 from console.releases import releases, review_requests, schedule
@@ -33,4 +33,5 @@ __all__ = [
     "service_rows",
     "switches",
     "users",
+    "vocabulary",
 ]

@@ -13,10 +13,12 @@ from django.db import transaction
 
 from demo import example_database, rows
 from demo.refusals import get_data_folder
+from registry import vocabulary
 from registry.drafts import history, merge
 from registry.drafts.merge import MergeReport
 from registry.files import yaml_format
 from registry.models import Connection
+from registry.snapshot.copy_kinds import Kind
 
 COPY_FOLDER = Path(__file__).parent / "copy"
 SOURCE = "examples"  # the source of the copy, as of an import; also the name of its connection
@@ -34,7 +36,8 @@ def load_copy(at: datetime) -> MergeReport:
     """Merge the copy into the draft, keeping the edits of admins, and report what was done."""
     content, report = read_copy(), MergeReport()
     Connection.objects.get_or_create(name=SOURCE, defaults={"kind": Connection.Kind.EXAMPLE})
-    merge.merge_groups(content["groups"], source=SOURCE, report=report)
+    merge.merge_of_source(Kind.GROUP, content["groups"], source=SOURCE, report=report)
+    merge.merge_of_source(Kind.VOCABULARY, content[vocabulary.KEY], source=SOURCE, report=report)
     merge.merge_ops(content["ops"], source=SOURCE, report=report)
     history.record_changes(report.changes, by=BY, at=at, note=NOTE)
     return report

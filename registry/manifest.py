@@ -45,6 +45,7 @@ MANIFEST = Manifest(
             "registry.promptsection",
             "registry.agent",
             "registry.pin",
+            "registry.vocabulary",
             "registry.evalcase",
         ],
         "releases": ["registry.release", "registry.activation"],

@@ -1,1 +1,1 @@
-"""Pages of what models read: ops, groups, prompt sections, agents, pins and their history."""
+"""Pages of what models read: ops, groups, prompt sections, agents, pins, the vocabulary and their history."""

@@ -4,7 +4,8 @@ from console.copy import add_op, try_op
 from core.manifest import AdminPage, Manifest, ModelList, PageLink, SidebarEntry
 
 EDITING = "admin-guide#edit-what-the-model-reads"
-COPY_MODELS = ("op", "group", "promptsection", "agent", "pin")
+VOCABULARY = "admin-guide#vocabulary"
+COPY_MODELS = ("op", "group", "promptsection", "agent", "pin", "vocabulary")
 WRITE_COPY = [f"registry.{verb}_{model}" for verb in ("add", "change") for model in COPY_MODELS]
 
 MANIFEST = Manifest(
@@ -30,5 +31,6 @@ MANIFEST = Manifest(
         SidebarEntry("Copy", 3, "article", EDITING, [ModelList("Prompt sections", "registry.PromptSection")]),
         SidebarEntry("Copy", 4, "smart_toy", "surfaces#agents", [ModelList("Agents", "registry.Agent")]),
         SidebarEntry("Copy", 5, "keep", "surfaces#hybrid-pins", [ModelList("Pins", "registry.Pin")]),
+        SidebarEntry("Copy", 6, "dictionary", VOCABULARY, [ModelList("Vocabulary", "registry.Vocabulary")]),
     ],
 )

@@ -2,7 +2,7 @@
 
 from core.manifest import Manifest, ModelList, PageLink, SidebarEntry
 
-SEE_COPY = [f"registry.view_{model}" for model in ("op", "group", "promptsection", "agent", "pin")]
+SEE_COPY = [f"registry.view_{model}" for model in ("op", "group", "promptsection", "agent", "pin", "vocabulary")]
 
 MANIFEST = Manifest(
     entries=[

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from registry import vocabulary
 from registry.catalog.model import (
     Catalog,
     CatalogAgent,
@@ -12,11 +13,13 @@ from registry.catalog.model import (
     map_names_to_paths,
 )
 from registry.models import ROOT, Agent, PromptSection
+from registry.vocabulary import NO_VOCABULARY, CatalogVocabulary
 
 
 def build_catalog(version: str, content: dict[str, Any], tokens: dict[str, list[int]] | None = None) -> Catalog:
     """Build the catalog from a release's content."""
-    ops = {entry["op"]: build_op(entry) for entry in content["ops"]}
+    words = _build_vocabulary(content)
+    ops = {entry["op"]: build_op(entry, words) for entry in content["ops"]}
     groups = {group["path"]: group["summary"] for group in content["groups"]}
     groups.setdefault(ROOT, "Groups of ops.")
     return Catalog(
@@ -28,19 +31,27 @@ def build_catalog(version: str, content: dict[str, Any], tokens: dict[str, list[
         agents=_build_agents(content.get("agents", [])),
         pins=tuple(CatalogPin(**{**entry, "ops": tuple(entry["ops"])}) for entry in content.get("pins", [])),
         domains=_build_domains(content["groups"]),
+        vocabulary=words,
         tokens=tokens or {},
     )
 
 
-def build_op(entry: dict[str, Any]) -> CatalogOp:
-    """Build a catalog op from a release's entry."""
+def build_op(entry: dict[str, Any], words: CatalogVocabulary = NO_VOCABULARY) -> CatalogOp:
+    """Build a catalog op from a release's entry. Its schema gets the words that the vocabulary has for its values."""
     fields = dict(entry)
-    fields["schema"] = fields.pop("parameters_schema")
+    fields["schema"] = words.add_value_aliases(fields["op"], fields.pop("parameters_schema"))
+    fields["vocabulary"] = words
     fields["display_only"] = frozenset(fields.get("display_only", ()))
     for name in ("contexts", "keywords", "aliases", "result_fields"):
         fields[name] = tuple(fields.get(name, ()))
     fields["examples"] = tuple(_order_example(example, fields["schema"]) for example in fields.get("examples", ()))
     return CatalogOp(**fields)
+
+
+def _build_vocabulary(content: dict[str, Any]) -> CatalogVocabulary:
+    """Build the vocabulary of a release. One that has none is older, or its draft never got the shipped words."""
+    entries = content.get(vocabulary.KEY)
+    return CatalogVocabulary.build(entries) if entries is not None else vocabulary.get_shipped_names()
 
 
 def _build_prompts(entries: list[dict[str, Any]]) -> dict[str, tuple[CatalogSection, ...]]:

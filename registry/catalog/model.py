@@ -15,6 +15,7 @@ from registry.jsonschema.validator import SchemaValidator
 from registry.models import ROOT, Op, get_parent_path
 from registry.request_mapping import RequestMapping, parse_mapping
 from registry.text.cleanup import clean_tool_name
+from registry.vocabulary import NO_VOCABULARY, CatalogVocabulary
 
 T = TypeVar("T")
 
@@ -55,6 +56,7 @@ class CatalogOp:
     policy: dict[str, list[str]] = field(default_factory=dict)
     examples: tuple[dict[str, Any], ...] = ()
     aliases: tuple[str, ...] = ()
+    vocabulary: CatalogVocabulary = field(default=NO_VOCABULARY, repr=False, compare=False)  # of its catalog
 
     @property
     def target(self) -> UpstreamTarget:
@@ -250,6 +252,7 @@ class Catalog:
     agents: dict[str, CatalogAgent] = field(default_factory=dict)  # by name, only active ones
     pins: tuple[CatalogPin, ...] = ()
     domains: dict[str, CatalogDomain] = field(default_factory=dict)  # by the name of the discovery tool
+    vocabulary: CatalogVocabulary = NO_VOCABULARY
     tokens: dict[str, list[int]] = field(default_factory=dict)
     answers: dict[Any, Any] = field(default_factory=dict)  # cache of rendered help, by view and query
     _derived: dict[type, Any] = field(default_factory=dict)
@@ -270,10 +273,16 @@ class Catalog:
         return view
 
     def with_op(self, op: CatalogOp, *, version: str) -> "Catalog":
-        """Return a copy of this catalog, under another version, with the op added or replaced by path."""
-        ops = self.ops | {op.op: op}
+        """Return a copy of this catalog, under another version, with the op added or replaced by path.
+
+        The op gets the vocabulary of this catalog.
+        """
+        schema = self.vocabulary.add_value_aliases(op.op, op.schema)
+        ops = self.ops | {op.op: replace(op, schema=schema, vocabulary=self.vocabulary)}
         names = map_names_to_paths(ops, self.groups)
-        return Catalog(version, ops, self.groups, names, self.prompts, self.agents, self.pins, self.domains)
+        return Catalog(
+            version, ops, self.groups, names, self.prompts, self.agents, self.pins, self.domains, self.vocabulary
+        )
 
     def get_or_derive(self, kind: type[T], make: Callable[[], T]) -> T:
         """Return a value derived from this catalog, such as its search index; made on first use, then cached."""

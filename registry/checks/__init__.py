@@ -7,7 +7,16 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from registry.catalog import builder
-from registry.checks import errors, prose, providers, single_op, surface_copy, text_locations, units_and_formats
+from registry.checks import (
+    errors,
+    prose,
+    providers,
+    single_op,
+    surface_copy,
+    text_locations,
+    units_and_formats,
+    words,
+)
 from registry.checks.context import CheckContext, get_current_context, get_imported_paths
 from registry.checks.errors import find_errors, find_op_errors, list_op_names
 from registry.checks.finding import WAIVERS, CheckRule, Finding, Severity, select_new_findings
@@ -53,6 +62,7 @@ _RULE_FAMILIES = (
     single_op.BUDGET_RULES,
     providers.RULES,
     text_locations.PROMPT_INJECTION_RULES,
+    words.RULES,
 )
 RULES: dict[str, CheckRule] = {rule.name: rule for rules in _RULE_FAMILIES for rule in rules}
 
@@ -118,7 +128,8 @@ def find_warnings(
         if only is None or name in only:
             findings += text_locations.find_hidden_characters(name, entry, kind=kind)
             findings += single_op.check_length(name, entry["summary"], kind=kind) if "summary" in entry else ()
-    findings += (finding for finding in surface_copy.find_warnings(content) if only is None or finding.op in only)
+    others = (*surface_copy.find_warnings(content), *words.find_warnings(content, only=only))
+    findings += (finding for finding in others if only is None or finding.op in only)
     return list(_drop_waived(findings))
 
 

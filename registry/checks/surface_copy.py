@@ -35,7 +35,10 @@ OFF_SURFACE = CheckRule(
     Severity.BLOCKS,
 )
 ENTRY_REPEATED = CheckRule(
-    "entry_repeated", "Two agents or pins with the same name.", "Delete one of them.", Severity.BLOCKS
+    "entry_repeated",
+    "Two agents, pins or vocabulary entries with the same name.",
+    "Delete one of them.",
+    Severity.BLOCKS,
 )
 RESERVED_NAME = CheckRule(
     "name_reserved",
@@ -171,7 +174,7 @@ def _find_repeated_entries(content: dict[str, Any]) -> Iterator[Finding]:
         if count > 1:
             message = f"{count} sections of this prompt have this name."
             yield SECTION_REPEATED.make_finding(f"{prompt}/{section_name}", "name", message, kind=Kind.SECTION)
-    for kind in (Kind.AGENT, Kind.PIN):
+    for kind in (Kind.AGENT, Kind.PIN, Kind.VOCABULARY):
         copy_kind = COPY_KINDS[kind]
         for name, count in Counter(copy_kind.get_name(entry) for entry in content.get(copy_kind.key, [])).items():
             if count > 1:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from registry.drafts import bulk_writes
-from registry.models import Group, Op
+from registry.models import Op
 from registry.snapshot import snapshot
 from registry.snapshot.copy_kinds import COPY_KINDS, OP_FIELDS, CopyKind, Kind
 from registry.snapshot.diff import Action, CopyChange
@@ -50,22 +50,25 @@ class MergeReport:
             self.unchanged += 1
 
 
-def merge_groups(entries: Iterable[dict[str, Any]], *, source: str, report: MergeReport) -> None:
-    """Merge groups. A group of another source is left alone, because that source's ops may be in it."""
-    rows = {group.path: group for group in Group.objects.all()}
+def merge_of_source(kind: Kind, entries: Iterable[dict[str, Any]], *, source: str, report: MergeReport) -> None:
+    """Merge groups or vocabulary. A row of another source is left alone, because that source's ops may need it."""
+    copy_kind = COPY_KINDS[kind]
+    model: type[Any] = copy_kind.model
+    rows = {copy_kind.get_row_name(row): row for row in model.objects.all()}
     added, changed = [], []
     for entry in entries:
-        row = rows.get(entry["path"])
+        name = copy_kind.get_name(entry)
+        row = rows.get(name)
         if row is None:
-            added.append(Group(**entry, source=source, shipped=entry))
-            report.record_added(Kind.GROUP, entry["path"], entry["path"])
+            added.append(model(**entry, source=source, shipped=entry))
+            report.record_added(kind, name, name)
         elif row.source == source:
             ours = snapshot.row_to_entry(row)
-            changes = merge_fields(entry["path"], row.shipped, ours, entry, report)
-            report.record_existing(Kind.GROUP, entry["path"], entry["path"], ours, changes)
+            changes = merge_fields(name, row.shipped, ours, entry, report)
+            report.record_existing(kind, name, name, ours, changes)
             if update_row(row, changes, entry):
                 changed.append(row)
-    bulk_writes.save_rows(Group, added, changed, COPY_KINDS[Kind.GROUP].fields)
+    bulk_writes.save_rows(model, added, changed, copy_kind.fields)
 
 
 def merge_shipped(copy_kind: CopyKind, entries: Iterable[dict[str, Any]], *, report: MergeReport) -> None:

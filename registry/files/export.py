@@ -19,10 +19,12 @@ from registry.snapshot import snapshot
 from registry.snapshot.copy_kinds import COPY_KINDS, OP_FIELDS, Kind
 from registry.snapshot.diff import CHANGE_ACTIONS, Action, CopyChange
 from registry.text import word_diff
+from registry.vocabulary import KEY as VOCABULARY_KEY
 
 LINE_WIDTH = 120  # characters of a line
 _HEADER = "# Written by manage.py catalog export."
 _FILES = {Kind.GROUP: "groups", Kind.SECTION: "prompts", Kind.AGENT: "agents", Kind.PIN: "pins"}
+_FILES |= {Kind.VOCABULARY: VOCABULARY_KEY}
 _FIELDS_IN_ORDER = (*OP_FIELDS, "connection", "policy", "examples", "aliases")
 
 # Characters that a YAML block scalar would treat as a line end, or lose.

@@ -12,10 +12,11 @@ from typing import Any
 
 from django.db import transaction
 
+from registry import vocabulary
 from registry.drafts import merge
 from registry.drafts.merge import MergeReport
 from registry.files import yaml_format
-from registry.models import Op
+from registry.models import Op, Vocabulary
 from registry.snapshot.copy_kinds import COPY_KINDS, Kind
 
 OWN_FOLDER = Path(__file__).parent.parent / "shipped"  # the ops that the gateway runs itself
@@ -42,6 +43,7 @@ def set_app_folders(folders: Iterable[Path]) -> None:
     """Set the folders with the copy of installed apps."""
     global _app_folders
     _app_folders = tuple(folders)
+    vocabulary.set_shipped_folders((OWN_FOLDER, *_app_folders))
 
 
 def read_shipped_catalog() -> dict[str, Any]:
@@ -56,11 +58,16 @@ def read_shipped_catalog() -> dict[str, Any]:
 def load_into_draft(content: dict[str, Any]) -> MergeReport:
     """Merge a snapshot of shipped copy into the draft and report what was done. Imported rows are left alone."""
     report = MergeReport()
-    merge.merge_groups(content["groups"], source=SHIPPED_SOURCE, report=report)
+    merge.merge_of_source(Kind.GROUP, content["groups"], source=SHIPPED_SOURCE, report=report)
+    words = content.get(vocabulary.KEY, [])
+    merge.merge_of_source(Kind.VOCABULARY, words, source=SHIPPED_SOURCE, report=report)
     merge.merge_ops(content["ops"], source=SHIPPED_SOURCE, report=report)
     paths = {entry["op"] for entry in content["ops"]}
     shipped = Op.objects.filter(source=SHIPPED_SOURCE, shipped__isnull=False).values_list("op", flat=True)
     report.no_longer_shipped = sorted(path for path in shipped if path not in paths)
+    names = set(map(COPY_KINDS[Kind.VOCABULARY].get_name, words))
+    rows = Vocabulary.objects.filter(source=SHIPPED_SOURCE, shipped__isnull=False)
+    report.no_longer_shipped += sorted({COPY_KINDS[Kind.VOCABULARY].get_row_name(row) for row in rows} - names)
     for kind in (Kind.SECTION, Kind.AGENT, Kind.PIN):
         copy_kind = COPY_KINDS[kind]
         merge.merge_shipped(copy_kind, content.get(copy_kind.key, []), report=report)

@@ -17,6 +17,7 @@ from registry.jsonschema.validator import SchemaValidator
 from registry.models import Pin
 from registry.snapshot import snapshot
 from registry.snapshot.copy_kinds import COPY_KINDS, KIND_BY_KEY, Kind
+from registry.vocabulary import WordKind
 
 MAX_DEPTH = 64  # levels of nested objects and lists; the API has the same limit
 
@@ -110,12 +111,29 @@ _PIN_SCHEMA: dict[str, Any] = {
     "required": ["surface", "context", "model_family", "ops", "max_tokens"],
     "additionalProperties": False,
 }
+_PATTERN_SCHEMA: dict[str, Any] = {"type": "string", "pattern": "^[a-z0-9_.*]*$"}
+_VOCABULARY_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "kind": {"enum": WordKind.values},
+        "meaning": {"type": "string", "minLength": 1, "maxLength": 100},
+        "words": {"type": "array", "items": {"type": "string", "pattern": "^[^A-Z\\s./-]+$"}, "uniqueItems": True},
+        "argument": _PATTERN_SCHEMA | {"maxLength": 60},
+        "ops": _PATTERN_SCHEMA | {"maxLength": 200},
+    },
+    "required": ["kind", "meaning", "words"],
+    "if": {"properties": {"kind": {"const": WordKind.VALUE.value}}},
+    "then": {"required": ["argument"], "properties": {"argument": {"minLength": 1}}},
+    "else": {"properties": {"argument": {"maxLength": 0}, "ops": {"maxLength": 0}}},
+    "additionalProperties": False,
+}
 _SCHEMAS: dict[Kind, dict[str, Any]] = {
     Kind.GROUP: _GROUP_SCHEMA,
     Kind.OP: _OP_SCHEMA,
     Kind.SECTION: _SECTION_SCHEMA,
     Kind.AGENT: _AGENT_SCHEMA,
     Kind.PIN: _PIN_SCHEMA,
+    Kind.VOCABULARY: _VOCABULARY_SCHEMA,
 }
 
 
@@ -162,7 +180,7 @@ def parse_files(texts: Mapping[str, bytes], *, alone: bool = True) -> dict[str, 
 
 
 def _get_entry_name(entry: Any) -> str:
-    candidates = (entry.get(key) for key in ("op", "path", "name")) if isinstance(entry, dict) else ()
+    candidates = (entry.get(key) for key in ("op", "path", "name", "meaning")) if isinstance(entry, dict) else ()
     return str(next(filter(None, candidates), ""))
 
 

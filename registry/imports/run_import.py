@@ -19,7 +19,7 @@ from registry.imports.import_source import ImportSource, Refusal, SourceOp
 from registry.models import ROOT, Op, OpAlias, get_parent_path, path_validator
 from registry.search import tokenizer
 from registry.snapshot import snapshot
-from registry.snapshot.copy_kinds import AGENTS_PATH
+from registry.snapshot.copy_kinds import AGENTS_PATH, Kind
 from registry.text import cleanup
 from registry.text.cleanup import MAX_TOOL_NAME, clean_tool_name
 from registry.text.tool_name_words import NumberedNames
@@ -171,7 +171,7 @@ def import_ops(source: ImportSource, *, group: str, connection: str = "") -> Imp
     result.content = {"format": 1, "groups": groups, "ops": op_entries}
     retired_entries = _retire_missing(source, draft, result)
     with transaction.atomic():
-        merge.merge_groups(groups, source=group, report=result.merged)
+        merge.merge_of_source(Kind.GROUP, groups, source=group, report=result.merged)
         merge.merge_ops(op_entries + retired_entries, source=group, report=result.merged)
     return result
 

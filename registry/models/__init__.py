@@ -10,7 +10,7 @@ from registry.models.op import ROOT, Group, Op, OpAlias, get_parent_path
 from registry.models.op_copy import Example, OpEmbedding, PolicyRule
 from registry.models.release import Activation, Release
 from registry.models.review import ReviewComment, ReviewRequest, ScheduledPublish
-from registry.models.surface_copy import Agent, Pin, PromptSection
+from registry.models.surface_copy import Agent, Pin, PromptSection, Vocabulary
 from registry.models.switch import Switch, SwitchQuerySet
 
 __all__ = [
@@ -36,6 +36,7 @@ __all__ = [
     "Switch",
     "SwitchQuerySet",
     "UpstreamDefinition",
+    "Vocabulary",
     "get_parent_path",
     "name_validator",
     "path_validator",

@@ -7,6 +7,7 @@ from django.core.validators import RegexValidator
 from django.db import models
 from django.db.models.functions import Length
 
+from core.text.english import to_snake_case
 from registry import request_mapping
 
 # Check constraints use title__length__gt and the like.
@@ -30,6 +31,15 @@ def validate_text_list(value: object) -> None:
     """Refuse anything but a list of non-empty strings."""
     if not isinstance(value, list) or any(not isinstance(item, str) or not item.strip() for item in value):
         raise ValidationError('Send a list of non-empty strings, such as ["project", "global"].')
+
+
+def validate_words(value: object) -> None:
+    """Refuse anything but a list of different words in snake_case."""
+    validate_text_list(value)
+    words = cast("list[str]", value)
+    for word in words:
+        if word != to_snake_case(word) or words.count(word) > 1:
+            raise ValidationError(f"Write each word once, in lower case with underscores, such as to_do: {word[:100]}.")
 
 
 def validate_text_map(value: object) -> None:

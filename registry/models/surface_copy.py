@@ -1,12 +1,17 @@
-"""Copy that is not an op: agents, pins of surfaces, and sections of prompts."""
+"""Copy that is not an op: agents, pins of surfaces, sections of prompts, and the vocabulary."""
 
+from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
 from django.db import models
 from django.db.models import Q
 
-from registry.models.fields import validate_text_list, word_validator
+from registry.models.fields import build_source_field, validate_text_list, validate_words, word_validator
+from registry.vocabulary import WordKind
 
 ANY = "*"
+_pattern_validator = RegexValidator(
+    r"\A[a-z0-9_.*]+\Z", "Lower-case letters, digits, dots and underscores; * stands for any characters."
+)
 _word_or_any_validator = RegexValidator(
     r"\A(\*|[a-z][a-z0-9_]*)\Z", "A lower-case word such as project, or * for all others."
 )
@@ -142,3 +147,62 @@ class PromptSection(models.Model):
 
     def __str__(self) -> str:
         return f"{self.prompt}, {self.name}"
+
+
+class Vocabulary(models.Model):
+    """Words that people and models say instead of one name or value of the catalog."""
+
+    kind = models.CharField(
+        max_length=10, choices=WordKind, help_text="The part of a call that the words stand for, such as an argument."
+    )
+    meaning = models.CharField(
+        "stands for",
+        max_length=100,
+        help_text="The catalog's own word: a kind of row such as task, an action such as schedule, an argument such as "
+        "state_key, or a value such as done or 1.",
+    )
+    words = models.JSONField(
+        default=list, validators=[validate_words], help_text="In lower case with underscores, such as to_do."
+    )
+    argument = models.CharField(
+        max_length=60,
+        blank=True,
+        validators=[_pattern_validator],
+        help_text="Only for a value: the argument that takes it, such as priority; * stands for any characters.",
+    )
+    ops = models.CharField(
+        max_length=200,
+        blank=True,
+        validators=[_pattern_validator],
+        help_text="Only for a value: the paths of the ops with this argument, such as onto.*. Empty: all ops.",
+    )
+    source = build_source_field()
+    shipped = models.JSONField(null=True, blank=True, editable=False, help_text="The entry as last shipped.")
+    updated_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        ordering = ["kind", "argument", "meaning", "ops"]
+        verbose_name = "vocabulary entry"
+        verbose_name_plural = "vocabulary"
+        constraints = [
+            # Entries are told apart by what they stand for.
+            models.UniqueConstraint(fields=["kind", "argument", "meaning", "ops"], name="vocabulary_meaning_unique"),
+            models.CheckConstraint(condition=Q(kind__in=list(WordKind)), name="vocabulary_kind_known"),
+            models.CheckConstraint(condition=Q(meaning__length__gt=0), name="vocabulary_not_empty"),
+            # A value means nothing without its argument, and other words are the same in all ops.
+            models.CheckConstraint(
+                condition=Q(kind=WordKind.VALUE, argument__length__gt=0)
+                | (~Q(kind=WordKind.VALUE) & Q(argument="", ops="")),
+                name="vocabulary_place_only_of_values",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return " ".join(filter(None, [self.get_kind_display(), self.argument, self.meaning, self.ops]))
+
+    def clean(self) -> None:
+        """Refuse a value without its argument, and the place of a value for anything else."""
+        if self.kind == WordKind.VALUE and not self.argument:
+            raise ValidationError({"argument": "Name the argument that takes this value."})
+        if self.kind != WordKind.VALUE and (self.argument or self.ops):
+            raise ValidationError({"argument": "Only a value has an argument and ops. Leave both empty."})

@@ -20,6 +20,7 @@ from registry.releases import help_diff
 from registry.releases.help_diff import ChangedPassage
 from registry.snapshot import snapshot
 from registry.snapshot.copy_kinds import COPY_KINDS, Kind
+from registry.vocabulary import NO_VOCABULARY, CatalogVocabulary
 
 REQUIRED_FIELDS = ("op", "tool_name", "kind", "summary")  # required in an entry; a form may not have them yet
 
@@ -70,7 +71,8 @@ def preview_op(
     entry = {**dict.fromkeys(REQUIRED_FIELDS, ""), **entry}
     context = context.without_op(was) if was not in ("", entry["op"]) else context
     showable = _drop_unshowable(entry)
-    draft_op, live_op = _to_catalog_op(showable), live.ops.get(was or entry["op"]) if live else None
+    draft_op = _to_catalog_op(showable, live.vocabulary if live else NO_VOCABULARY)
+    live_op = live.ops.get(was or entry["op"]) if live else None
     answers = {}
     arguments = tuple(draft_op.arguments) if draft_op else ()
     argument = argument if argument in arguments else next(iter(arguments), "")
@@ -172,10 +174,10 @@ def _drop_unshowable(entry: dict[str, Any]) -> dict[str, Any]:
     return entry | {"parameters_schema": schema} | ({"examples": examples} if "examples" in entry else {})
 
 
-def _to_catalog_op(entry: dict[str, Any]) -> CatalogOp | None:
+def _to_catalog_op(entry: dict[str, Any], words: CatalogVocabulary) -> CatalogOp | None:
     """Return the op as it would be served; None if no release could store it."""
     try:
-        return builder.build_op(json_text.load(json_text.canonicalize(entry)))
+        return builder.build_op(json_text.load(json_text.canonicalize(entry)), words)
     except ValueError:  # text or a number that JSON cannot carry
         return None
 

@@ -10,6 +10,7 @@ from typing import Any
 from audit.models import AuditEntry
 from registry.snapshot.copy_kinds import Kind
 from registry.snapshot.diff import CopyChange, index_entries
+from registry.vocabulary import KEY, CatalogVocabulary
 
 # The fields of an op that decide which args it takes. All others are only read.
 CONTRACT_FIELDS = frozenset({"parameters_schema", "argument_aliases", "display_only", "action", "request", "status"})
@@ -17,7 +18,10 @@ CONTRACT_FIELDS = frozenset({"parameters_schema", "argument_aliases", "display_o
 
 @dataclass(frozen=True, slots=True)
 class ReplayedOp:
-    """An op whose contract the draft changes: its entry in the live release, and in the draft if it still exists."""
+    """An op whose contract the draft changes: its entry in the live release, and in the draft if it still exists.
+
+    The schemas of the entries have the words that the vocabulary has for their values.
+    """
 
     live: dict[str, Any]
     draft: dict[str, Any] | None
@@ -77,10 +81,26 @@ def set_replayer(replayer: Replayer) -> None:
 
 def replay_changes(changes: Sequence[CopyChange], before: Mapping[str, Any], after: Mapping[str, Any]) -> Replay | None:
     """Return how recorded calls would go after these changes; None if they change no contract of a live op."""
-    live, draft = index_entries(before, Kind.OP), index_entries(after, Kind.OP)
-    changed = [
-        ReplayedOp(live[change.name], draft.get(change.name))
+    live, draft = _index_ops(before), _index_ops(after)
+    names = [
+        change.name
         for change in changes
         if change.kind == Kind.OP and change.action != AuditEntry.Action.ADDED and CONTRACT_FIELDS & set(change.fields)
     ]
+    if any(change.kind == Kind.VOCABULARY for change in changes):
+        names += [name for name, op in draft.items() if name in live and name not in names and _differ(live[name], op)]
+    changed = [ReplayedOp(live[name], draft.get(name)) for name in names]
     return _replay(changed) if changed else None
+
+
+def _index_ops(content: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return the entries of a snapshot's ops, by path, with the words for the values of their arguments."""
+    vocabulary = CatalogVocabulary.build(content.get(KEY, []))
+    return {
+        path: entry | {"parameters_schema": vocabulary.add_value_aliases(path, entry["parameters_schema"])}
+        for path, entry in index_entries(content, Kind.OP).items()
+    }
+
+
+def _differ(live: Mapping[str, Any], draft: Mapping[str, Any]) -> bool:
+    return bool(live["parameters_schema"] != draft["parameters_schema"])

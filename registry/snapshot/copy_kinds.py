@@ -9,7 +9,8 @@ from typing import Any
 
 from django.db.models import Model, TextChoices
 
-from registry.models import Agent, Group, Op, Pin, PromptSection
+from registry.models import Agent, Group, Op, Pin, PromptSection, Vocabulary
+from registry.vocabulary import KEY as VOCABULARY_KEY
 
 
 class Kind(TextChoices):
@@ -20,11 +21,12 @@ class Kind(TextChoices):
     SECTION = "section", "prompt section"
     AGENT = "agent", "agent"
     PIN = "pin", "pin"
+    VOCABULARY = "vocabulary", "vocabulary entry"
     RELEASE = "release", "release"
     SWITCH = "switch", "switch"
 
 
-CopyRow = Group | Op | PromptSection | Agent | Pin
+CopyRow = Group | Op | PromptSection | Agent | Pin | Vocabulary
 
 AGENTS_PATH = "agents"  # where help lists the agents
 AGENT_PREFIX = f"{AGENTS_PATH}."
@@ -44,8 +46,8 @@ class CopyKind:
     """One kind of entry.
 
     `key` is the list that holds such entries in a snapshot and in YAML files. An entry's name is `name_prefix` and the
-    values of `name_fields`, joined by slashes; no two entries of a snapshot have the same. `kept_fields` are in an
-    entry even if they are empty. A model reads `read_fields`.
+    values of `name_fields` that are not empty, joined by slashes; no two entries of a snapshot have the same.
+    `kept_fields` are in an entry even if they are empty. A model reads `read_fields`.
     """
 
     kind: Kind
@@ -61,7 +63,7 @@ class CopyKind:
 
     def get_name(self, entry: Mapping[str, Any]) -> str:
         """Return the name that identifies an entry of this kind."""
-        return self.name_prefix + "/".join(str(entry[field]) for field in self.name_fields)
+        return self.name_prefix + "/".join(filter(None, (str(entry.get(field, "")) for field in self.name_fields)))
 
     def get_row_name(self, row: Model) -> str:
         """Return the name of a row's entry."""
@@ -81,6 +83,7 @@ _AGENT_FIELDS = tuple(
 """.split()
 )
 _PIN_FIELDS = ("surface", "context", "model_family", "ops", "max_tokens")
+_VOCABULARY_FIELDS = ("kind", "argument", "meaning", "ops", "words")
 
 # Groups come first, because ops belong to them.
 COPY_KINDS: dict[Kind, CopyKind] = {
@@ -141,6 +144,17 @@ COPY_KINDS: dict[Kind, CopyKind] = {
             read_fields=("ops",),
             singular="pin",
             plural="pins",
+        ),
+        CopyKind(
+            Kind.VOCABULARY,
+            Vocabulary,
+            key=VOCABULARY_KEY,
+            fields=_VOCABULARY_FIELDS,
+            name_fields=("kind", "argument", "meaning", "ops"),
+            kept_fields=("kind", "meaning", "words"),
+            read_fields=(),
+            singular="vocabulary entry",
+            plural="vocabulary entries",
         ),
     )
 }

@@ -28,9 +28,9 @@ EXAMPLE_FIELDS = ("title", "args", "note")
 
 
 def snapshot_draft() -> dict[str, Any]:
-    """Return the draft as {format, groups, ops, sections, agents, pins}, sorted, without empty fields.
+    """Return the draft as {format, groups, ops, sections, agents, pins, vocabulary}, sorted, without empty fields.
 
-    Takes eight queries.
+    Takes nine queries.
     """
     entries = {kind: _list_entries(copy_kind) for kind, copy_kind in COPY_KINDS.items()}
     return build_snapshot(entries)
@@ -52,7 +52,7 @@ def _list_entries(copy_kind: CopyKind) -> list[dict[str, Any]]:
     else:
         rows = copy_kind.model._default_manager.values(*copy_kind.fields)
         entries = [_drop_empty(fields, keep=copy_kind.kept_fields) for fields in rows]
-    return sorted(entries, key=lambda entry: [str(entry[field]) for field in copy_kind.name_fields])
+    return sorted(entries, key=lambda entry: [str(entry.get(field, "")) for field in copy_kind.name_fields])
 
 
 def outline_draft() -> dict[str, Any]:

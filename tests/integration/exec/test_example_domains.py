@@ -58,11 +58,11 @@ def test_load_adds_data_and_copy_once_and_says_what_to_try(settings: Any, tmp_pa
     first, second = load_domains(), load_domains()
 
     assert "Added 7 example files and 10 CRM rows" in first
-    assert "25 added, 0 updated, 0 unchanged." in first
+    assert "27 added, 0 updated, 0 unchanged." in first
     assert "ops is live." in first
     assert "discover_file_tools" in first
     assert "The example files and rows exist; nothing was changed." in second
-    assert "0 added, 0 updated, 25 unchanged." in second
+    assert "0 added, 0 updated, 27 unchanged." in second
     assert "The live release is up to date." in second
     assert Release.objects.count() == 2
     assert Connection.objects.get(name="examples").kind == "example"

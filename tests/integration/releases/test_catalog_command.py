@@ -157,7 +157,7 @@ def test_import_without_a_terminal_needs_yes(
         (None, "has no YAML files"),
         ("ops: [", "YAML"),
         ("ops: [{op: a.b}]", "is missing"),
-        ("things: []", "lists named groups, ops, sections, agents and pins"),
+        ("things: []", "lists named groups, ops, sections, agents, pins and vocabulary"),
         ("ops: [{op: a.b, tool_name: x, kind: read, summary: S, parameters_schema: {type: object}}]", "a is missing"),
     ],
 )

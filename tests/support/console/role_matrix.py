@@ -39,6 +39,7 @@ MODELS_BY_ROLES = {
         "registry.PromptSection",
         "registry.Agent",
         "registry.Pin",
+        "registry.Vocabulary",
         "registry.PolicyRule",
         "registry.Example",
         "registry.OpAlias",
@@ -113,7 +114,7 @@ MODEL_RUN_RESULT = {
 ROLES_BY_MODEL = {label: who for who, labels in MODELS_BY_ROLES.items() for label in labels}
 
 
-# Models of copy, by the name that their pages have.
+# Models of copy with a preview, by the name that their pages have.
 COPY_MODELS = {
     label.partition(".")[2].lower(): label
     for label in ("registry.Op", "registry.Group", "registry.PromptSection", "registry.Agent", "registry.Pin")

@@ -3,6 +3,7 @@
 from typing import Any
 
 from registry.catalog.model import CatalogOp
+from registry.vocabulary import CatalogVocabulary
 
 TASK_ID = "7e3b9f20-1c4d-4a8b-8e55-2d90c6fa3b01"
 PROJECT_ID = "0d9a4c1e-5b7f-4e2a-9c31-6f8e2b7d1a01"
@@ -53,6 +54,13 @@ ARGUMENTS: dict[str, Any] = {
     },
 }
 
+VOCABULARY = CatalogVocabulary.build(
+    [
+        {"kind": "argument", "meaning": "state_key", "words": ["state", "status"]},
+        {"kind": "entity", "meaning": "task", "words": ["todo", "ticket"]},
+    ]
+)
+
 
 def build_op(*required: str, **fields: Any) -> CatalogOp:
     """Return an op that updates a task, with arguments of every kind. Fields of CatalogOp are passed by name."""
@@ -79,5 +87,6 @@ def build_op(*required: str, **fields: Any) -> CatalogOp:
         "schema": schema,
         "argument_aliases": {"name": "title", "id": "task_id"},
         "display_only": frozenset({"task_title"}),
+        "vocabulary": VOCABULARY,
     }
     return CatalogOp(**(values | fields))

@@ -22,6 +22,7 @@ from registry.models import (
     ReviewRequest,
     ScheduledPublish,
     UpstreamDefinition,
+    Vocabulary,
 )
 from tests.support.loops import for_each
 from tests.support.rows.copy_rows import make_op
@@ -48,6 +49,10 @@ VIOLATIONS: dict[str, Any] = {
     "pin_place_unique": lambda: [pin(), pin(ops=["a.b"])],
     "pin_surface_known": lambda: pin(surface="gateway"),
     "pin_budget_in_range": lambda: pin(max_tokens=49),
+    "vocabulary_meaning_unique": lambda: [vocabulary(), vocabulary(words=["to_do"])],
+    "vocabulary_kind_known": lambda: vocabulary(kind="noun"),
+    "vocabulary_not_empty": lambda: vocabulary(meaning=""),
+    "vocabulary_place_only_of_values": lambda: vocabulary(argument="priority"),
     "connection_http_has_base_url": lambda: Connection.objects.create(name="shop", kind="http"),
     "connection_mcp_has_server": lambda: Connection.objects.create(name="notes", kind="mcp"),
     "connection_has_a_place": lambda: Connection.objects.create(name="shop", max_in_flight=0),
@@ -70,6 +75,8 @@ COLUMNS = {
     "upstream_definition_once": "registry_upstreamdefinition.connection_id, registry_upstreamdefinition.upstream_name",
     "review_one_open": "registry_reviewrequest.is_open",
     "scheduled_publish_one_waits": "registry_scheduledpublish.state",
+    "vocabulary_meaning_unique": "registry_vocabulary.kind, registry_vocabulary.argument, registry_vocabulary.meaning, "
+    "registry_vocabulary.ops",
     "section_name_unique_in_prompt": "registry_promptsection.prompt, registry_promptsection.name",
 }
 
@@ -89,6 +96,10 @@ def definition() -> UpstreamDefinition:
 
 def pin(**fields: Any) -> Pin:
     return Pin.objects.create(**{"surface": "hybrid", "ops": []} | fields)
+
+
+def vocabulary(**fields: Any) -> Vocabulary:
+    return Vocabulary.objects.create(**{"kind": "entity", "meaning": "task", "words": ["todo"]} | fields)
 
 
 def review(**fields: Any) -> ReviewRequest:

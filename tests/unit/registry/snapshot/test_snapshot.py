@@ -60,7 +60,7 @@ def test_snapshot_query_count_does_not_depend_on_ops(
     for number in range(count):
         make_op(f"onto.task.op{number}")
 
-    with django_assert_max_num_queries(8):
+    with django_assert_max_num_queries(9):
         snapshot.snapshot_draft()
 
 

@@ -1,0 +1,189 @@
+"""The vocabulary of a catalog: words that models and people say instead of its names and values (docs/adr/0034).
+
+General English is in core.text.english and is the same for all catalogs.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+from django.db.models import TextChoices
+
+from registry.jsonschema.dialect import VALUE_ALIASES, VALUE_REFUSALS
+
+KEY = "vocabulary"  # of its list in a snapshot and in YAML files
+FILE_NAME = "vocabulary.yaml"  # where an app ships its words
+
+
+class WordKind(TextChoices):
+    """The part of a call that words stand for."""
+
+    ENTITY = "entity", "kind of row"
+    ACTION = "action", "action"
+    ARGUMENT = "argument", "argument"
+    VALUE = "value", "value"
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogWords:
+    """One entry: words, and the one thing of the catalog that they stand for."""
+
+    kind: str
+    meaning: str  # the entity, action, argument or value
+    words: tuple[str, ...]  # in snake_case
+    argument: str = ""  # of a value: the pattern of the arguments that take it
+    ops: str = ""  # of a value: the pattern of the ops that have these arguments; empty: all
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogVocabulary:
+    """The vocabulary of one release, looked up by kind."""
+
+    entries: tuple[CatalogWords, ...] = ()
+    words_by_entity: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    action_by_word: Mapping[str, str] = field(default_factory=dict)
+    argument_names: tuple[tuple[str, ...], ...] = ()  # each argument with its words
+    values_by_ops: Mapping[str, "ValueWords"] = field(default_factory=dict)
+
+    @classmethod
+    def build(cls, entries: Iterable[Mapping[str, Any]]) -> "CatalogVocabulary":
+        """Build the vocabulary from the entries of a snapshot."""
+        rows = tuple(CatalogWords(**{**entry, "words": tuple(entry["words"])}) for entry in entries)
+        words_by_entity: dict[str, tuple[str, ...]] = {}
+        action_by_word: dict[str, str] = {}
+        values_by_ops: dict[str, list[CatalogWords]] = {}
+        for row in rows:
+            match row.kind:
+                case WordKind.ENTITY:
+                    words_by_entity[row.meaning] = row.words
+                case WordKind.ACTION:
+                    action_by_word = dict.fromkeys(row.words, row.meaning) | action_by_word
+                case WordKind.VALUE:
+                    values_by_ops.setdefault(row.ops or "*", []).append(row)
+        argument_names = tuple((row.meaning, *row.words) for row in rows if row.kind == WordKind.ARGUMENT)
+        values = {pattern: ValueWords(entries) for pattern, entries in values_by_ops.items()}
+        return cls(rows, words_by_entity, action_by_word, argument_names, values)
+
+    def get_entity_words(self, entity: str) -> tuple[str, ...]:
+        """Return the words for an entity, without the entity itself."""
+        return self.words_by_entity.get(entity, ())
+
+    def add_value_aliases(self, op: str, schema: dict[str, Any]) -> dict[str, Any]:
+        """Return the schema of an op with the words for its values, in the annotation that an argument has for them.
+
+        A schema without such an argument is returned as it is. Does not change `schema`.
+        """
+        for values in self.iterate_values(op):
+            schema = _add_to_arguments(schema, values)
+        return schema
+
+    def iterate_values(self, op: str) -> Iterator["ValueWords"]:
+        """Yield the entries of values that are for an op."""
+        return (values for pattern, values in self.values_by_ops.items() if fnmatchcase(op, pattern))
+
+
+class ValueWords:
+    """The entries of values for the same ops, by the name of an argument."""
+
+    def __init__(self, entries: Sequence[CatalogWords]) -> None:
+        self._entries = entries
+        self._by_argument: dict[str, list[CatalogWords]] = {}  # ops have many arguments, but few different names
+
+    def list_for_argument(self, name: str) -> list[CatalogWords]:
+        """Return the entries for an argument with this name, whatever values it takes."""
+        if name not in self._by_argument:
+            self._by_argument[name] = [row for row in self._entries if fnmatchcase(name, row.argument)]
+        return self._by_argument[name]
+
+
+NO_VOCABULARY = CatalogVocabulary()
+
+
+def iterate_arguments(schema: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield (name, schema) of the arguments of an op, and of the members of objects and lists among them.
+
+    The items of a list have its name.
+    """
+    arguments = schema.get("properties")
+    for name, argument in arguments.items() if isinstance(arguments, dict) else ():
+        while isinstance(argument, dict):
+            yield name, argument
+            yield from iterate_arguments(argument)
+            argument = argument.get("items")
+
+
+def find_option(schema: Mapping[str, Any], meaning: str) -> Any:
+    """Return the value of an argument that is written like `meaning`: of its enum, or a whole number within its limits.
+
+    None if the argument takes no such value.
+    """
+    if "enum" in schema:
+        return next((option for option in schema["enum"] if option is not None and str(option) == meaning), None)
+    least, most = schema.get("minimum"), schema.get("maximum")
+    if not (isinstance(least, int) and isinstance(most, int) and meaning.isdecimal()):
+        return None
+    return int(meaning) if least <= int(meaning) <= most else None
+
+
+_shipped_folders: tuple[Path, ...] = ()
+
+
+def set_shipped_folders(folders: Sequence[Path]) -> None:
+    """Set the folders with the copy of the installed apps."""
+    global _shipped_folders
+    _shipped_folders = tuple(folders)
+    get_shipped_names.cache_clear()
+
+
+@cache
+def get_shipped_names() -> CatalogVocabulary:
+    """Return the shipped vocabulary without values, for a release that was frozen before vocabularies were part of one.
+
+    Then the code had these names. The values were part of the schemas, and still are in such a release.
+    """
+    paths = [folder / FILE_NAME for folder in _shipped_folders if (folder / FILE_NAME).is_file()]
+    documents = [yaml.load(path.read_bytes(), Loader=yaml.CSafeLoader) for path in paths]
+    entries = [entry for document in documents for entry in document[KEY]]
+    return CatalogVocabulary.build(entry for entry in entries if entry["kind"] != WordKind.VALUE)
+
+
+def _add_to_arguments(schema: dict[str, Any], values: ValueWords) -> dict[str, Any]:
+    arguments = schema.get("properties")
+    if not isinstance(arguments, dict):
+        return schema
+    changed = {
+        name: annotated
+        for name, argument in arguments.items()
+        if isinstance(argument, dict) and (annotated := _add_to_argument(name, argument, values)) is not argument
+    }
+    return schema | {"properties": arguments | changed} if changed else schema
+
+
+def _add_to_argument(name: str, argument: dict[str, Any], values: ValueWords) -> dict[str, Any]:
+    """Return an argument with the words for its values, and for those of its members or items."""
+    annotated = _add_to_arguments(argument, values)
+    if isinstance(items := argument.get("items"), dict) and (new := _add_to_argument(name, items, values)) is not items:
+        annotated = annotated | {"items": new}
+    aliases = _collect_aliases(argument, values.list_for_argument(name))
+    if not aliases:
+        return annotated
+    own = argument.get(VALUE_ALIASES)
+    return annotated | {VALUE_ALIASES: aliases | (own if isinstance(own, dict) else {})}
+
+
+def _collect_aliases(argument: dict[str, Any], entries: Sequence[CatalogWords]) -> dict[str, Any]:
+    """Return {word: value}. What an argument itself says of a word comes first, and of two entries the first."""
+    options = [(row, option) for row in entries if (option := find_option(argument, row.meaning)) is not None]
+    if not options:
+        return {}
+    taken = {str(option) for option in argument.get("enum", ())}
+    for annotation in (argument.get(VALUE_ALIASES), argument.get(VALUE_REFUSALS)):
+        taken |= annotation.keys() if isinstance(annotation, dict) else set()
+    aliases: dict[str, Any] = {}
+    for row, option in options:
+        aliases = {word: option for word in row.words if word not in taken} | aliases
+    return aliases

@@ -1,0 +1,193 @@
+"""Vocabulary is copy: read from files, merged with edits, frozen, and looked up in the release that is served."""
+
+from collections.abc import Iterator
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.exceptions import ValidationError
+from django.utils import timezone
+
+from registry import vocabulary
+from registry.catalog.builder import build_catalog, build_op
+from registry.drafts import draft, edits, history
+from registry.files import export, loader, yaml_format
+from registry.models import Vocabulary
+from registry.releases import publishing, restore, stored_releases
+from registry.snapshot import snapshot
+from registry.snapshot.copy_kinds import Kind
+from registry.vocabulary import CatalogVocabulary
+from tests.support.rows.op_entries import build_content, build_op_entry, build_schema
+
+TASK = {"kind": "entity", "meaning": "task", "words": ["todo", "to_do"]}
+STATE = {"kind": "argument", "meaning": "state_key", "words": ["status"]}
+BOOK = {"kind": "action", "meaning": "schedule", "words": ["book"]}
+URGENT = {"kind": "value", "argument": "priority", "meaning": "1", "ops": "a.*", "words": ["urgent", "asap"]}
+DONE = {"kind": "value", "argument": "state_*", "meaning": "done", "words": ["finished"]}
+ENTRIES: list[dict[str, Any]] = [BOOK, STATE, TASK, URGENT, DONE]
+SCALE = {"type": "integer", "minimum": 1, "maximum": 5}
+STATES = {"type": "string", "enum": ["todo", "done"]}
+SCHEMA = build_schema(priority=SCALE, state_key=STATES)
+OP = build_op_entry("a.b", entity="task", action="schedule", parameters_schema=SCHEMA)
+OP |= {"tool_name": "web_search", "connection": "utilities"}  # which can run
+CONTENT: dict[str, Any] = build_content(OP) | {"vocabulary": ENTRIES}
+
+
+def list_aliases(schema: dict[str, Any], *entries: dict[str, Any], op: str = "a.b") -> dict[str, dict[str, Any]]:
+    """Return the words for the values of each argument, as the gateway reads them."""
+    woven = CatalogVocabulary.build(entries or ENTRIES).add_value_aliases(op, schema)
+    return {
+        name: argument["x-aliases"] for name, argument in vocabulary.iterate_arguments(woven) if "x-aliases" in argument
+    }
+
+
+@pytest.fixture
+def shipped(tmp_path: Path) -> Iterator[None]:
+    """A folder of an app that ships the entries."""
+    (tmp_path / vocabulary.FILE_NAME).write_text(export.to_files(CONTENT)["vocabulary.yaml"])
+    before = vocabulary._shipped_folders
+    vocabulary.set_shipped_folders([tmp_path, tmp_path / "other"])
+    yield
+    vocabulary.set_shipped_folders(before)
+
+
+def test_words_for_a_value_are_those_of_each_argument_that_takes_it() -> None:
+    before = deepcopy(SCHEMA)
+
+    assert list_aliases(SCHEMA) == {"priority": {"urgent": 1, "asap": 1}, "state_key": {"finished": "done"}}
+    assert before == SCHEMA
+
+
+@pytest.mark.parametrize(
+    ("schema", "expected"),
+    [
+        (build_schema(priority={"type": "array", "items": {"enum": [1, 2]}}), {"priority": {"urgent": 1, "asap": 1}}),
+        (
+            build_schema(row={"type": "object", "properties": {"priority": SCALE}}),
+            {"priority": {"urgent": 1, "asap": 1}},
+        ),
+        (build_schema(rows={"items": {"properties": {"state_key": STATES}}}), {"state_key": {"finished": "done"}}),
+        (build_schema(priority={"type": "integer", "minimum": 2, "maximum": 5}), {}),  # takes no 1
+        (build_schema(priority={"type": "integer"}), {}),  # no scale
+        (build_schema(state_key={"enum": ["open", None]}), {}),
+        # What the argument itself says of a word comes first.
+        (build_schema(priority=SCALE | {"x-aliases": {"asap": 2}}), {"priority": {"urgent": 1, "asap": 2}}),
+        (build_schema(priority=SCALE | {"x-refused": {"asap": "When?"}}), {"priority": {"urgent": 1}}),
+        (build_schema(state_key={"enum": ["done", "finished"]}), {}),  # a value is no word for another one
+    ],
+)
+def test_words_for_a_value_depend_on_the_argument(schema: dict[str, Any], expected: dict[str, Any]) -> None:
+    assert list_aliases(schema) == expected
+
+
+def test_words_for_a_value_are_only_for_its_ops() -> None:
+    assert list_aliases(SCHEMA, URGENT, op="shop.order.list") == {}
+    assert CatalogVocabulary.build([URGENT]).add_value_aliases("shop.order.list", SCHEMA) is SCHEMA
+
+
+def test_catalog_has_the_vocabulary_of_its_release() -> None:
+    catalog = build_catalog("v" * 64, CONTENT)
+    op = catalog.ops["a.b"]
+
+    assert op.vocabulary is catalog.vocabulary
+    assert op.arguments["priority"]["x-aliases"] == {"urgent": 1, "asap": 1}
+    assert catalog.vocabulary.get_entity_words("task") == ("todo", "to_do")
+    assert catalog.vocabulary.action_by_word == {"book": "schedule"}
+    assert catalog.vocabulary.argument_names == (("state_key", "status"),)
+
+
+def test_op_that_is_tried_has_the_vocabulary_of_the_catalog() -> None:
+    catalog = build_catalog("v" * 64, CONTENT).with_op(build_op(OP | {"op": "a.c"}), version="draft")
+
+    assert catalog.ops["a.c"].arguments["priority"]["x-aliases"] == {"urgent": 1, "asap": 1}
+    assert catalog.vocabulary is catalog.ops["a.c"].vocabulary
+
+
+def test_release_from_before_vocabularies_has_the_shipped_names_but_no_values(shipped: None) -> None:
+    old = {key: value for key, value in CONTENT.items() if key != "vocabulary"}
+    catalog = build_catalog("v" * 64, old)
+
+    assert catalog.vocabulary.get_entity_words("task") == ("todo", "to_do")
+    assert catalog.vocabulary.argument_names == (("state_key", "status"),)
+    assert "x-aliases" not in catalog.ops["a.b"].arguments["priority"]
+    assert build_catalog("v" * 64, CONTENT | {"vocabulary": []}).vocabulary.entries == ()
+
+
+@pytest.mark.django_db
+def test_files_to_draft_to_release_to_files_lose_nothing(tmp_path: Path) -> None:
+    export.write_to_folder(CONTENT, tmp_path)
+    loader.load_into_draft(yaml_format.read_folder(tmp_path))
+    released = publishing.publish_draft(note="Test", by="tests", at=timezone.now(), accepted="Test")
+
+    sent, stored = (export.to_files(each) for each in (CONTENT, stored_releases.load_content(released)))
+
+    assert stored["vocabulary.yaml"] == sent["vocabulary.yaml"]
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        TASK | {"kind": "noun"},
+        TASK | {"words": ["To do"]},
+        TASK | {"words": ["todo", "todo"]},
+        TASK | {"argument": "priority"},
+        TASK | {"ops": "onto.*"},
+        {name: value for name, value in URGENT.items() if name != "argument"},
+        URGENT | {"argument": ""},
+    ],
+)
+def test_file_with_an_invalid_entry_is_refused(entry: dict[str, Any]) -> None:
+    text = export.dump_yaml({"vocabulary": [entry]}).encode()
+
+    with pytest.raises(yaml_format.InvalidCatalogFiles):
+        yaml_format.parse_files({"vocabulary.yaml": text}, alone=False)
+
+
+@pytest.mark.django_db
+def test_edit_of_a_shipped_entry_is_kept_and_other_sources_are_left_alone() -> None:
+    loader.load_into_draft(CONTENT)
+    Vocabulary.objects.filter(meaning="task").update(words=["chore"])
+    Vocabulary.objects.filter(meaning="done").update(source="shop")
+
+    report = loader.load_into_draft(
+        build_content(OP) | {"vocabulary": [TASK | {"words": ["todo", "job"]}, DONE | {"words": ["over"]}, BOOK, STATE]}
+    )
+
+    assert report.kept_edits == ["entity/task words"]
+    assert report.no_longer_shipped == ["value/priority/1/a.*"]
+    assert Vocabulary.objects.get(meaning="task").words == ["chore"]
+    assert Vocabulary.objects.get(meaning="done").words == ["finished"]
+
+
+@pytest.mark.django_db
+def test_old_release_that_is_restored_takes_the_vocabulary_out_of_the_draft() -> None:
+    old = build_content(OP)
+    loader.load_into_draft(old)
+    release = publishing.publish_draft(note="Old", by="tests", at=timezone.now(), accepted="Test")
+    loader.load_into_draft(CONTENT)
+
+    changes = restore.restore_release(release, by="ann", at=timezone.now())
+
+    assert {(change.kind, change.action) for change in changes} == {(Kind.VOCABULARY, "removed")}
+    assert snapshot.snapshot_draft() == stored_releases.load_content(release)
+
+
+@pytest.mark.django_db
+def test_change_of_an_entry_is_in_the_history_and_can_be_reverted() -> None:
+    loader.load_into_draft(CONTENT)
+    name = "value/priority/1/a.*"
+    changed = URGENT | {"words": ["urgent"]}
+    draft.write_entry(Kind.VOCABULARY, name, changed, by="ann", at=timezone.now(), note="")
+    [entry] = history.list_changes(Kind.VOCABULARY, name)
+
+    edits.revert_change(entry, by="ben", at=timezone.now())
+
+    assert entry.changes == {"words": [["urgent", "asap"], ["urgent"]]}
+    assert draft.read_entry(Kind.VOCABULARY, name) == URGENT
+
+
+@pytest.mark.parametrize("words", [["To do"], ["todo", "todo"], [""], "todo", ["to-do"]])
+def test_words_that_are_not_written_as_names_are_refused(words: Any) -> None:
+    with pytest.raises(ValidationError):
+        Vocabulary(kind="entity", meaning="task", words=words).clean_fields()
