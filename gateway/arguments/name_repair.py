@@ -18,7 +18,6 @@ KIND = "kind"  # of an item in a list of rows of several kinds
 CURSOR = "cursor"  # where the next page begins
 STRATEGY, APPEND = "update_strategy", "append"  # how an update combines a text with the old one
 
-_TEXTS = english.LONG_TEXTS | {"text"}
 _FIELD_ACTIONS = ("create", "update")  # an op of these sets fields of one row
 
 
@@ -30,19 +29,19 @@ def correct_name(
     `holder` is the object that has it, `schema` the schema of that object; `is_top` if it is the args themselves.
     """
     arguments = schema.get("properties", {})
-    if is_top and (_unwrap(work, name, arguments) or _leave_out_own_project(work, error, name)):
+    if is_top and (_unwrap(work, name) or _leave_out_own_project(work, error, name)):
         return True
     if is_top and (_name_occurrence(work, error, name) or _connect(work, error, name)):
         return True
     if is_top and _use_other_op(work, error, name, exact=True):
         return False
     missing = set(schema.get("required", ())) - holder.keys()
-    meant = words.find_argument(name, arguments, entity=work.op.entity, missing=missing)
+    meant = words.find_argument(name, work.op, arguments=arguments, missing=missing)
     target = meant or _find_similar_name(error, name)
     if is_top and (target is None or target in holder):
         target = _find_alias(work, name)
     if target is None and is_top and work.op.action == "update":
-        target = words.find_added_text(name, arguments, entity=work.op.entity)
+        target = words.find_added_text(name, work.op)
     if target is None:
         if is_top and words.is_about_answer(name, is_write=work.op.is_write):
             return _leave_out_of_answer(work, error, name)
@@ -76,10 +75,11 @@ def _add_kind_of_items(value: Any, name: str, argument: dict[str, Any]) -> None:
 def _keep_old_text(work: RepairWork, path: str, name: str) -> bool:
     """Add a note to the text that a row has. Return False if the op can only replace the text."""
     error = work.errors_by_path[path]
-    if work.op.action != "update" or not words.is_adding(name) or error.expected not in _TEXTS:
+    is_text = error.expected == "text" or (isinstance(error.expected, str) and words.is_long_text(error.expected))
+    if work.op.action != "update" or not words.is_adding(name) or not is_text:
         return True
     # The strategy is that of all texts of a call.
-    is_alone = english.LONG_TEXTS.isdisjoint(work.args) and work.args.get(STRATEGY) in (None, APPEND)
+    is_alone = not any(map(words.is_long_text, work.args)) and work.args.get(STRATEGY) in (None, APPEND)
     if is_alone and APPEND in work.op.arguments.get(STRATEGY, {}).get("enum", ()):
         work.args[STRATEGY] = APPEND
         message = f"There is no {_cut(name)}; send {error.expected} with {STRATEGY} {APPEND}."
@@ -89,23 +89,17 @@ def _keep_old_text(work: RepairWork, path: str, name: str) -> bool:
     return False
 
 
-def _unwrap(work: RepairWork, name: str, arguments: dict[str, Any]) -> bool:
+def _unwrap(work: RepairWork, name: str) -> bool:
     """Take args out of an object around them, such as {"updates": {…}} or {"task": {…}}."""
     inner = work.args[name]
     if name == "op" and inner in (work.op.op, work.op.tool_name, *work.op.aliases):
         del work.args[name]  # the op again, inside args
         return True
-    spelling = english.to_snake_case(name)
-    is_wrapper = spelling in english.WRAPPER_NAMES or spelling in (
-        work.op.entity,
-        *words.ENTITY_WORDS.get(work.op.entity, ()),
-    )
+    entity_words = (work.op.entity, *work.op.vocabulary.get_entity_words(work.op.entity))
+    is_wrapper = english.to_snake_case(name) in english.WRAPPER_NAMES.union(entity_words)
     if not isinstance(inner, dict) or not is_wrapper or inner.keys() & work.args.keys():
         return False
-    if not any(
-        each in work.op.argument_aliases or words.find_argument(each, arguments, entity=work.op.entity)
-        for each in inner
-    ):
+    if not any(each in work.op.argument_aliases or words.find_argument(each, work.op) for each in inner):
         return False
     del work.args[name]
     unwrapped = normalise.normalise_args(work.op, inner, work.help.context)
@@ -222,7 +216,7 @@ def _is_absent_field(work: RepairWork, name: str) -> bool:
 
 def _advise(work: RepairWork) -> str:
     """Return what to do with a value that has no field. No text that a row has is lost by it."""
-    text = next((each for each in english.NOTE_TEXTS if each in work.op.arguments), None)
+    text = words.find_note_text(work.op)
     if text is None or not work.op.is_write:
         return "leave it out"
     if work.op.action != "update" or text in work.args:
@@ -230,7 +224,7 @@ def _advise(work: RepairWork) -> str:
     if APPEND not in work.op.arguments.get(STRATEGY, {}).get("enum", ()):
         return f"leave it out, or send the old {text} with it added"
     # The strategy is that of all texts of a call.
-    may_append = english.LONG_TEXTS.isdisjoint(work.args) or work.args.get(STRATEGY) == APPEND
+    may_append = not any(map(words.is_long_text, work.args)) or work.args.get(STRATEGY) == APPEND
     return f"leave it out, or note it in {text} with {STRATEGY} {APPEND}" if may_append else "leave it out"
 
 

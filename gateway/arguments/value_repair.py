@@ -37,7 +37,7 @@ def correct_value(
             return _choose_states(work, error, holder, key, states)
     corrected = values.clamp_limit(name, argument, holder[key]) if error.code == "maximum" else None
     if corrected is None:
-        corrected = values.correct_value(name, argument, holder[key], now=work.help.now, entity=work.op.entity)
+        corrected = values.correct_value(name, argument, holder[key], op=work.op, now=work.help.now)
     if corrected is None or corrected == holder[key]:
         return False
     holder[key] = corrected

@@ -10,7 +10,9 @@ from django.utils.dateparse import parse_duration
 
 from core.text import english, json_text
 from gateway.arguments import dates, words
+from registry.catalog.model import CatalogOp
 from registry.jsonschema.dialect import VALUE_ALIASES, VALUE_REFUSALS
+from registry.vocabulary import NO_VOCABULARY, CatalogVocabulary
 
 MIN_SIMILARITY = 0.85  # of a misspelt option. High: archived must not become active
 MAX_DURATION_TEXT = 30  # characters
@@ -41,7 +43,7 @@ _UNIT_OF_NAME = (("minutes", 1), ("hours", 60), ("days", 24 * 60), ("weeks", 7 *
 
 
 def correct_value(
-    name: str, argument: dict[str, Any], value: Any, *, now: Callable[[], datetime], entity: str = ""
+    name: str, argument: dict[str, Any], value: Any, *, op: CatalogOp, now: Callable[[], datetime]
 ) -> Any:
     """Return the value that was meant, None if that is not certain. It may still break another rule of the schema."""
     kinds = _get_types(argument)
@@ -54,10 +56,10 @@ def correct_value(
     if argument.get("format") == "uuid" and isinstance(value, str):
         ids = _UUID.findall(value[:MAX_ID_TEXT])
         return str(UUID(ids[0])) if len(ids) == 1 else None
-    if (option := _find_option(argument, value)) is not None:
+    if (option := _find_option(argument, value, op.vocabulary)) is not None:
         return option
     if isinstance(value, str):
-        return _parse_text(name, argument, value, entity)
+        return _parse_text(name, argument, value, op.entity)
     if isinstance(value, int | float) and not isinstance(value, bool):
         return _convert_number(argument, kinds, value)
     return [value] if "array" in kinds and not isinstance(value, list) else None
@@ -102,7 +104,7 @@ def _convert_number(argument: dict[str, Any], kinds: list[str], value: float) ->
     return [value] if "array" in kinds else None
 
 
-def _find_option(argument: dict[str, Any], value: Any) -> Any:
+def _find_option(argument: dict[str, Any], value: Any, vocabulary: CatalogVocabulary) -> Any:
     """Return the value of an enum, or of a scale with words for its numbers, that a value means."""
     aliases, refusals = argument.get(VALUE_ALIASES), argument.get(VALUE_REFUSALS)
     aliases = aliases if isinstance(aliases, dict) else {}
@@ -113,7 +115,7 @@ def _find_option(argument: dict[str, Any], value: Any) -> Any:
         return None  # its message says what to do instead
     if not isinstance(value, str):
         return options.get(str(value))
-    if (found := words.find_option(value, options)) is not None:
+    if (found := words.find_option(value, options, vocabulary)) is not None:
         return found
     matches = english.find_similar(value, options, limit=1, cutoff=MIN_SIMILARITY)
     if matches:
@@ -122,10 +124,10 @@ def _find_option(argument: dict[str, Any], value: Any) -> Any:
     numbers = set(options.values()) | set(range(argument.get("minimum", 1), argument.get("maximum", 0) + 1))
     if level is not None and level in numbers:
         return level
-    if words.find_option(value, {"critical": True}):
-        return words.find_option("high", options)
-    if words.find_option(value, {"lowest": True}):
-        return words.find_option("low", options)
+    if words.find_option(value, {"critical": True}, NO_VOCABULARY):
+        return words.find_option("high", options, NO_VOCABULARY)
+    if words.find_option(value, {"lowest": True}, NO_VOCABULARY):
+        return words.find_option("low", options, NO_VOCABULARY)
     return _find_recurrence(value, options)
 
 

@@ -9,22 +9,10 @@ from typing import Any
 
 from core.text import english
 from core.text.english import to_snake_case
+from registry.catalog.model import CatalogOp
+from registry.vocabulary import NO_VOCABULARY, CatalogVocabulary
 
 LABELS = ("title", "name", "text")  # the arguments that name a row, for people
-
-# What models call an entity of the catalog, by its name there.
-ENTITY_WORDS: Mapping[str, tuple[str, ...]] = {
-    "task": ("todo", "to_do", "action_item", "subtask", "ticket", "action", "work_item", "reminder", "issue", "card"),
-    "document": ("doc", "note", "page", "file", "wiki", "memo", "folder"),
-    "event": ("meeting", "appointment", "calendar", "calendar_event", "booking", "cal", "invite"),
-    "project": ("workspace", "initiative"),
-    "goal": ("objective", "outcome", "target", "okr"),
-    "milestone": ("checkpoint",),
-    "plan": ("phase", "workstream"),
-    "risk": ("threat", "concern"),
-    "requirement": ("spec", "need", "criterion"),
-    "edge": ("link", "relation", "relationship", "connection"),
-}
 
 _MEANINGLESS_SUFFIXES = ("_date", "_at", "_on", "_time", "_datetime", "_string", "_text", "_value", "_str", "_key")
 _MEANINGLESS_PREFIXES = ("new_", "updated_", "the_", "my_", "set_")
@@ -34,31 +22,37 @@ _INCLUSION = "include_"  # begins the name of what an answer has besides its row
 _LEADING_LEVEL = re.compile(r"(?:p|prio|priority|level|sev)?[ _-]?([0-9])(?:\b|_).{0,30}")
 
 
-def find_argument(name: str, arguments: Collection[str], *, entity: str, missing: Collection[str] = ()) -> str | None:
-    """Return the argument that a name means, None if it means none of them or could mean several.
+def find_argument(
+    name: str, op: CatalogOp, *, arguments: Collection[str] | None = None, missing: Collection[str] = ()
+) -> str | None:
+    """Return the argument of an op that a name means, None if it means none of them or could mean several.
 
-    If there are several, the one that is required and missing is meant.
+    `arguments` are those of an object in its args, if the name is in one. If there are several, the one that is
+    required and missing is meant.
     """
-    spellings = _list_spellings(name, entity)
+    arguments = op.arguments if arguments is None else arguments
+    spellings = _list_spellings(name, op.entity)
     for spelling in spellings:
         if spelling in arguments:
             return spelling
-        if label := _find_label(spelling, arguments, entity=entity, missing=missing):
+        if label := _find_label(spelling, arguments, op, missing):
             return label
-        if id_argument := _find_id_argument(spelling, arguments, entity=entity):
+        if id_argument := _find_id_argument(spelling, arguments, op):
             return id_argument
-        meant = {_find_first(names, arguments) for names in english.ARGUMENT_NAMES if spelling in names} - {None}
+        meant = _find_meant(spelling, arguments, op.vocabulary.argument_names) or _find_meant(
+            spelling, arguments, english.ARGUMENT_NAMES
+        )
         needed = meant & set(missing)
         if len(meant) == 1 or len(needed) == 1:
             return (needed or meant).pop()
     return _find_same_words(spellings[0], arguments)
 
 
-def _find_label(spelling: str, arguments: Collection[str], *, entity: str, missing: Collection[str]) -> str | None:
+def _find_label(spelling: str, arguments: Collection[str], op: CatalogOp, missing: Collection[str]) -> str | None:
     """Return the argument that names a row, for the entity's own word (task: "Buy milk") or a short text."""
-    own_words = (entity, *ENTITY_WORDS.get(entity, ()))
+    own_words = (op.entity, *op.vocabulary.get_entity_words(op.entity))
     if spelling.removesuffix("_name").removesuffix("_title") in own_words:
-        is_title = spelling not in own_words or f"{entity}_id" not in arguments
+        is_title = spelling not in own_words or f"{op.entity}_id" not in arguments
         return _find_first(LABELS, arguments) if is_title else None
     return _find_first(LABELS, missing) if spelling in english.TITLE_NAMES else None
 
@@ -74,19 +68,24 @@ def _get_content_words(name: str) -> frozenset[str]:
     return frozenset(word.removesuffix("s") for word in name.split("_") if word not in english.NAME_FILLERS)
 
 
+def _find_meant(spelling: str, arguments: Collection[str], name_sets: english.WordSets) -> set[str]:
+    """Return the first argument of each set of names that has a spelling."""
+    return {name for names in name_sets if spelling in names and (name := _find_first(names, arguments))}
+
+
 def _find_first(names: Iterable[str], arguments: Collection[str]) -> str | None:
     return next((name for name in names if name in arguments), None)
 
 
-def _find_id_argument(spelling: str, arguments: Collection[str], *, entity: str) -> str | None:
+def _find_id_argument(spelling: str, arguments: Collection[str], op: CatalogOp) -> str | None:
     """Return the id argument that a name means: `task` means `task_id`, and `id` that of the op's own entity."""
-    if spelling in english.OWN_ID_NAMES or (entity == "entity" and spelling.endswith("_id")):
-        spelling = entity
+    if spelling in english.OWN_ID_NAMES or (op.entity == "entity" and spelling.endswith("_id")):
+        spelling = op.entity
     words = _ID_ENDING.sub("", spelling).split("_")
     if words[0] in _PRESENT and f"expected_{'_'.join(words[1:])}_id" in arguments:
         return f"expected_{'_'.join(words[1:])}_id"
     for start in range(len(words)):
-        stem = _find_entity("_".join(words[start:]), arguments)
+        stem = _find_entity("_".join(words[start:]), arguments, op.vocabulary)
         if f"{stem}_id" in arguments:
             return f"{stem}_id"
         longer = [name for name in arguments if name.endswith(f"_{stem}_id")]
@@ -95,9 +94,10 @@ def _find_id_argument(spelling: str, arguments: Collection[str], *, entity: str)
     return None
 
 
-def _find_entity(word: str, arguments: Collection[str]) -> str:
+def _find_entity(word: str, arguments: Collection[str], vocabulary: CatalogVocabulary) -> str:
     """Return the entity that a word means, if there is an argument for its id; else the word."""
-    meant = [entity for entity, words in ENTITY_WORDS.items() if word in words and f"{entity}_id" in arguments]
+    words_by_entity = vocabulary.words_by_entity
+    meant = [entity for entity, words in words_by_entity.items() if word in words and f"{entity}_id" in arguments]
     return meant[0] if len(meant) == 1 else word
 
 
@@ -110,7 +110,7 @@ def _list_spellings(name: str, entity: str) -> list[str]:
     return [spelling, *filter(None, shorter)]
 
 
-def find_option(value: str, options: Mapping[str, Any]) -> Any:
+def find_option(value: str, options: Mapping[str, Any], vocabulary: CatalogVocabulary) -> Any:
     """Return what a value means among {word: value}, None if it means nothing there or could mean several."""
     word = to_snake_case(value[:100])
     by_spelling = {to_snake_case(option): meant for option, meant in options.items()}
@@ -119,7 +119,11 @@ def find_option(value: str, options: Mapping[str, Any]) -> Any:
     if (single := word.removesuffix("s")) in by_spelling:
         return by_spelling[single]
     meanings = {by_spelling[each] for words in english.VALUES if word in words for each in words if each in by_spelling}
-    meanings |= {by_spelling[each] for each, words in ENTITY_WORDS.items() if single in words and each in by_spelling}
+    meanings |= {
+        by_spelling[entity]
+        for entity, words in vocabulary.words_by_entity.items()
+        if single in words and entity in by_spelling
+    }
     return meanings.pop() if len(meanings) == 1 else None
 
 
@@ -131,9 +135,10 @@ def find_states(word: Any, states: Collection[str]) -> list[str]:
     return [state for state in states if (state in english.FINAL_STATES) == (snake_word in english.CLOSED_STATES)]
 
 
-def find_action(verb: str) -> str | None:
+def find_action(verb: str, vocabulary: CatalogVocabulary = NO_VOCABULARY) -> str | None:
     """Return the action of ops that a verb asks for."""
-    return next((words[0] for words in english.ACTION_VERBS if verb in words), None)
+    general = (words[0] for words in english.ACTION_VERBS if verb in words)
+    return vocabulary.action_by_word.get(verb) or next(general, None)
 
 
 def is_cancelling(verb: str) -> bool:
@@ -147,12 +152,23 @@ def read_level(value: str) -> int | None:
     return int(found[1]) if found else None
 
 
-def find_added_text(name: str, arguments: Collection[str], *, entity: str) -> str | None:
+def find_added_text(name: str, op: CatalogOp) -> str | None:
     """Return the text to which a name such as progress_note or append_text says to add; None if it says nothing."""
     if not is_adding(name):
         return None
-    text = find_argument(to_snake_case(name[:100]).rpartition("_")[2], arguments, entity=entity)
-    return text if text in english.LONG_TEXTS else None
+    text = find_argument(to_snake_case(name[:100]).rpartition("_")[2], op)
+    return text if text and is_long_text(text) else None
+
+
+def is_long_text(argument: str) -> bool:
+    """Return whether an argument is a long text, judged by its last word: executive_summary is one."""
+    return argument.rpartition("_")[2] in english.LONG_TEXTS
+
+
+def find_note_text(op: CatalogOp) -> str | None:
+    """Return the long text of an op in which a value without a field can be noted."""
+    endings = {argument.rpartition("_")[2]: argument for argument in op.arguments}
+    return next((endings[text] for text in english.NOTE_TEXTS if text in endings), None)
 
 
 def is_adding(name: str) -> bool:

@@ -8,7 +8,6 @@ from typing import Any
 from core.text.english import RELATIONS, find_similar, to_snake_case
 from gateway.access.request_context import is_uuid
 from gateway.arguments.words import (
-    ENTITY_WORDS,
     find_action,
     find_argument,
     find_option,
@@ -18,6 +17,7 @@ from gateway.arguments.words import (
 from registry.catalog.model import FULL_VISIBILITY, Catalog, CatalogOp, CatalogView
 from registry.jsonschema.dialect import VALUE_ALIASES
 from registry.models import ROOT
+from registry.vocabulary import CatalogVocabulary
 
 DELETE, UNLINK = "delete", "unlink"
 _LISTING = ("list", "search")
@@ -65,8 +65,8 @@ def guess_op(catalog: Catalog, view: CatalogView, name: str, args: Mapping[str, 
     written = index.by_written_path.get("_".join(words), ())
     if len(written) == 1:  # as a model writes it that takes paths for tool names
         return OpGuess(written[0])
-    entities = list(dict.fromkeys(_iter_entities(words, index.by_entity.keys())))
-    nouns = {word for word in words if _is_noun(word, entities)}
+    entities = list(dict.fromkeys(_iter_entities(words, index.by_entity.keys(), catalog.vocabulary)))
+    nouns = {word for word in words if _is_noun(word, entities, catalog.vocabulary)}
     verbs = [verb for verb in _iter_verbs(words) if not nouns & set(verb.split("_"))]
     if linked := _find_linked_rows(index.ops, words, args):
         return linked
@@ -88,7 +88,7 @@ def guess_op(catalog: Catalog, view: CatalogView, name: str, args: Mapping[str, 
         return None
     guesses = (guess for verb in verbs if (guess := _find_by_action(general_ops, verb)))
     guess = next(guesses, None)
-    is_verb_only = all(find_action(word) for word in words)
+    is_verb_only = all(find_action(word, catalog.vocabulary) for word in words)
     return guess if guess and (is_verb_only or _shares_noun(guess.op, words)) else None
 
 
@@ -135,7 +135,7 @@ def is_in_unknown_group(catalog: Catalog, view: CatalogView, name: str) -> bool:
     words = to_snake_case(first).split("_")
     is_group = bool(groups & {*words, *(word.removesuffix("s") for word in words)})
     is_misspelled = bool(find_similar(first, view.children.get(ROOT, ())))
-    return not (is_group or is_misspelled or any(_iter_entities(words, entities)))
+    return not (is_group or is_misspelled or any(_iter_entities(words, entities, catalog.vocabulary)))
 
 
 def asks_to_delete(name: str) -> bool:
@@ -223,28 +223,30 @@ def _lists_other_rows(op: CatalogOp, other: CatalogOp) -> bool:
 
 def _rename_for(op: CatalogOp, name: str, args: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return the args with an unknown argument under the name that an op has for it; None if it has none."""
-    own_name = find_argument(name, op.arguments, entity=op.entity)
+    own_name = find_argument(name, op)
     if own_name is None or (own_name != name and own_name in args):
         return None
     return {own_name if each == name else each: value for each, value in args.items()}
 
 
-def _iter_entities(words: list[str], entities: Set[str]) -> Iterator[str]:
+def _iter_entities(words: list[str], entities: Set[str], vocabulary: CatalogVocabulary) -> Iterator[str]:
     """Yield the entities that a name mentions, the last word first: task.docs means documents of a task."""
     singles = [word.removesuffix("s") for word in reversed(words)]
     for word in singles:
         if word in entities:
             yield word
-        yield from (entity for entity, names in ENTITY_WORDS.items() if entity in entities and word in names)
+        yield from (
+            entity for entity, names in vocabulary.words_by_entity.items() if entity in entities and word in names
+        )
     text = "_".join(word.removesuffix("s") for word in words)
-    for entity, names in ENTITY_WORDS.items():
+    for entity, names in vocabulary.words_by_entity.items():
         if entity in entities and any("_" in each and each in text for each in names):
             yield entity
 
 
-def _is_noun(word: str, entities: Sequence[str]) -> bool:
+def _is_noun(word: str, entities: Sequence[str], vocabulary: CatalogVocabulary) -> bool:
     single = word.removesuffix("s")
-    return any(single == entity or single in ENTITY_WORDS.get(entity, ()) for entity in entities)
+    return any(single == entity or single in vocabulary.get_entity_words(entity) for entity in entities)
 
 
 def _iter_verbs(words: list[str]) -> Iterator[str]:
@@ -265,7 +267,7 @@ def _find_by_action(ops: list[CatalogOp], verb: str) -> OpGuess | None:
 
 
 def _list_by_synonym(ops: list[CatalogOp], verb: str) -> list[CatalogOp]:
-    action = find_action(verb)
+    action = find_action(verb, ops[0].vocabulary) if ops else None
     if action is None and is_cancelling(verb) and not any(_iter_states(op) for op in ops):
         action = DELETE  # a meeting has no state, so cancelling deletes it
     return [op for op in ops if action and op.action == action]
@@ -285,7 +287,7 @@ def _find_by_state(ops: list[CatalogOp], verb: str) -> OpGuess | None:
     for op in (op for op in ops if op.action == "update"):
         for name, options in _iter_states(op):
             for spelling in (verb, f"{verb}d", f"{verb}ed"):
-                option = find_option(spelling, options)
+                option = find_option(spelling, options, op.vocabulary)
                 if option is not None:
                     return OpGuess(op, {name: option})
     return None

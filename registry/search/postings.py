@@ -16,12 +16,14 @@ from registry.catalog.model import CatalogOp
 from registry.search import tokenizer
 from registry.search.word_vectors import Floats
 
-# The weight of a word in each field. "prose" is the path, notes, policy and examples; it often names other ops.
+# The weight of a word in each field. "vocabulary" has other words for the kind of row that an op is about. "prose" is
+# the path, notes, policy and examples; it often names other ops.
 WEIGHTS = {
     "name": 3.0,
     "aliases": 2.0,
     "keywords": 2.0,
     "text": 1.0,
+    "vocabulary": 0.5,
     "arguments": 0.5,
     "argument_texts": 0.3,
     "prose": 0.3,
@@ -70,6 +72,7 @@ def _list_field_texts(op: CatalogOp, former_names: Sequence[str]) -> dict[str, s
         "aliases": " ".join((*op.aliases, *former_names)),
         "keywords": " ".join((*op.keywords, op.entity, op.action)),
         "text": _join_summary(op.summary, op.description),
+        "vocabulary": " ".join(op.vocabulary.get_entity_words(op.entity)),
         "arguments": " ".join((*op.arguments, *op.argument_aliases)),
         "argument_texts": " ".join(_iter_argument_texts(op))[:MAX_TEXT],
         "prose": " ".join(

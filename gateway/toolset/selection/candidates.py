@@ -1,31 +1,17 @@
 """The candidate pool: the ops of the user's context, narrowed by category."""
 
-import re
+from dataclasses import dataclass
 from enum import StrEnum
 
 from gateway.access.request_context import UserContext
 from gateway.toolset import shown_ops
 from gateway.toolset.shown_tools import ToolsetRequest
 from registry.catalog.model import Catalog, CatalogOp
+from registry.search import tokenizer
 
 CREATE_PROJECT = "onto.project.create"
 CREATE_CONTEXT = "project_create"
-
-# Entities that a user can look at, and the words by which messages name them.
-ENTITY_WORDS = {
-    "project": "projects? projekte?n? projets?",
-    "task": "tasks? todos? to-dos? chores? tickets? aufgaben? tâches?",
-    "document": "documents? docs? notes? pages? minutes dokumente?n? notizen?",
-    "goal": "goals? objectives? ziele?n? objectifs?",
-    "plan": "plans? phases? pläne?n?",
-    "milestone": "milestones? meilensteine?n? jalons?",
-    "risk": "risks? risiken? risiko risques?",
-    "requirement": "requirements? anforderung(?:en)?",
-    "event": "events? meetings? appointments? calls? termine?n? réunions?",
-}
-_PATTERNS = {
-    entity: re.compile(rf"\b(?:{'|'.join(words.split())})\b", re.IGNORECASE) for entity, words in ENTITY_WORDS.items()
-}
+MAX_NAME_WORDS = 3  # in a message, of the name of a kind of row
 
 
 def list_candidates(catalog: Catalog, request: ToolsetRequest) -> list[CatalogOp]:
@@ -37,10 +23,12 @@ def list_candidates(catalog: Catalog, request: ToolsetRequest) -> list[CatalogOp
     view = catalog.view_for(request.visibility)
     ops = [op for op in shown_ops.list_context_ops(catalog, request.context.type) if op.op in view.ops]
     focus = get_focus(request.context)
-    named_entities = find_named_entities(request.message)
-    if focus not in ENTITY_WORDS or named_entities - {focus}:
+    kinds = _get_entity_index(catalog).kinds
+    if focus not in kinds or find_named_entities(request.message, catalog) - {focus}:
         return ops
-    return [op for op in ops if _is_in_focus(op, focus)]
+    # Calendars, links and history are about rows of every kind.
+    others = kinds - {focus, "project", "event"}
+    return [op for op in ops if op.entity not in others or op.action in ("list", "get")]
 
 
 def get_focus(context: UserContext) -> str:
@@ -48,16 +36,36 @@ def get_focus(context: UserContext) -> str:
     return context.entity_type or ("task" if context.type == "task" else "")
 
 
-def find_named_entities(message: str) -> set[str]:
-    """Return the kinds of entities that a message names."""
-    return {entity for entity, pattern in _PATTERNS.items() if pattern.search(message)}
+def find_named_entities(message: str, catalog: Catalog) -> set[str]:
+    """Return the kinds of rows that a message names, in words of the catalog. "to do" and "To-dos" are to_do, too."""
+    index = _get_entity_index(catalog)
+    words = tokenizer.split_words(message)
+    names = ("".join(words[at : at + length]) for length in range(1, MAX_NAME_WORDS + 1) for at in range(len(words)))
+    return {entity for name in names for entity in index.entities_by_name.get(name, ())}
 
 
-def _is_in_focus(op: CatalogOp, focus: str) -> bool:
-    if op.entity in ("", focus, "project") or op.action in ("list", "get"):
-        return True
-    # Calendars, links and history are about rows of every kind.
-    return op.entity not in ENTITY_WORDS or op.entity == "event"
+@dataclass(frozen=True)
+class _EntityIndex:
+    """The kinds of rows that a user can look at: with words, and an op that lists them."""
+
+    kinds: frozenset[str]
+    entities_by_name: dict[str, set[str]]  # by word, in the singular and the plural, without what separates its parts
+
+
+def _get_entity_index(catalog: Catalog) -> _EntityIndex:
+    return catalog.get_or_derive(_EntityIndex, lambda: _build_entity_index(catalog))
+
+
+def _build_entity_index(catalog: Catalog) -> _EntityIndex:
+    words_by_entity = catalog.vocabulary.words_by_entity
+    listed = {op.entity for op in catalog.ops.values() if op.action == "list"} & words_by_entity.keys()
+    entities_by_name: dict[str, set[str]] = {}
+    for entity in listed:
+        for word in (entity, *words_by_entity[entity]):
+            name = "".join(tokenizer.split_words(word))
+            for spelling in (name, f"{name}s"):
+                entities_by_name.setdefault(spelling, set()).add(entity)
+    return _EntityIndex(frozenset(listed), entities_by_name)
 
 
 class ToolCategory(StrEnum):

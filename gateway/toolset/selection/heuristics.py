@@ -91,7 +91,7 @@ def plan_selection(request: ToolsetRequest, candidates: Sequence[CatalogOp], cat
     found_paths = search.find_ops(catalog, view, message, limit=MAX_FOUND, use_endpoint=False)
     found = [catalog.ops[path] for path in found_paths]
     found = [op for op in found if wanted != Intent.READ or not op.is_write]
-    entities = find_named_entities(message) | {op.entity for op in found[:3]} | {focus}
+    entities = find_named_entities(message, catalog) | {op.entity for op in found[:3]} | {focus}
     main = _list_ops_of(_MAIN_ENTITIES.get(resolve_context(request.context.type), ()), _MAIN_ACTIONS, candidates)
     search_of_all = [op for op in candidates if op.action == "search" and not op.entity]
     of_focus = _list_ops_of([focus], _COMPANION_ACTIONS, candidates)
