@@ -1,6 +1,11 @@
-"""The words that the rules know: verbs, nouns, states, and words without meaning for a search."""
+"""The words that the rules of the demo model know: verbs, nouns, states, and words without meaning for a search.
+
+They are part of the model, as a real model knows words by itself: it knows the gateway only over HTTP.
+"""
 
 import re
+
+from core.text.english import STOP_WORDS
 
 _POLITE = (
     r"^(?:and |ok,? |then )?(?:please |can you |could you |would you |i want to |i would like to |let's )?(?:please )?"
@@ -90,15 +95,14 @@ PRIORITY = re.compile(
 )
 PRIORITY_BY_WORD = {"urgent": 1, "high": 2, "medium": 3, "low": 4} | {str(number): number for number in range(1, 6)}
 
+# Words of requests that name no row, besides general ones.
 _FILLER_WORDS = """
-a an the my me i of to in for on at it its is are was be do does did have has there please can could you this that
-these those one ones with and or what which who how many any all some about more tell show list find search look give
-get let open high low medium urgent priority overdue due blocked done finished completed started progress todo new
-create add make write delete remove rid mark set rename change update move finish complete close reopen postpone edit
-as into until schedule block book reserve details detail describe called named today tomorrow week next monday tuesday
-wednesday first second third last thursday friday saturday sunday time slot hour hours from current currently still
-left need want everything anything go wrong might most biggest worst top important main should must like just also
-instead again now much when why we us our what's that's it's i'd put calendar diary start begin working work summarize
-summarise summary overview status going doing than another know mention mentions mentioned then
+one ones many more list find search look open high low medium urgent priority overdue due blocked finished completed
+started progress todo new create add make write delete remove rid mark set rename change update move finish complete
+close reopen postpone edit until schedule block book reserve details detail describe called named today tomorrow week
+next monday tuesday wednesday first second third last thursday friday saturday sunday time slot hour hours current
+currently still left everything anything go wrong might most biggest worst top important main must instead now much
+what's that's it's i'd put calendar diary start begin working work summarize summarise summary overview status going
+another mention mentions mentioned
 """
-FILLER_WORDS = frozenset(_FILLER_WORDS.split())
+FILLER_WORDS = STOP_WORDS.union(_FILLER_WORDS.split())
