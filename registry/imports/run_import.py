@@ -145,7 +145,7 @@ class _DraftState:
             if row.shipped
         }
         own = {row.op for row, _ in rows.values()}
-        others = {"groups": content["groups"], "ops": [op for op in content["ops"] if op["op"] not in own]}
+        others = content | {"ops": [op for op in content["ops"] if op["op"] not in own]}
         names = {name for op in others["ops"] for name in checks.list_op_names(op)} | surface_copy.PRODUCT_TOOLS
         names |= {name for each in content["groups"] if (name := each.get("discovery_name"))}
         tree = op_paths.PathTree(taken, groups, frozenset(map(tokenizer.normalise_name, names)))

@@ -13,7 +13,7 @@ from registry.catalog.model import BUILT_IN_CONNECTIONS, FULL_VISIBILITY, Catalo
 from registry.checks import surface_copy
 from registry.files import loader
 from registry.imports import mcp_import, run_import
-from registry.models import Connection, Op
+from registry.models import Connection, Op, Vocabulary
 from registry.search import tokenizer
 from registry.snapshot import snapshot
 from tests.support.upstreams.mcp_listing import build_tool
@@ -52,6 +52,15 @@ def test_a_name_that_means_another_op_gets_the_connection_as_prefix(shipped: Non
     for name in ("onto_task_list", "add_task", "task_create", "onto.task.list"):
         assert op_guesses.resolve_name(catalog, name).startswith("onto.task."), name
     assert not list(surface_copy.find_errors(snapshot.snapshot_draft(), names=catalog.names))
+
+
+def test_a_name_in_words_of_the_vocabulary_gets_the_connection_as_prefix(shipped: None) -> None:
+    Vocabulary.objects.filter(kind="entity", meaning="task").update(words=["errand"])
+
+    import_tools("add_errand", "add_ticket")
+
+    names = set(Op.objects.filter(source="todo").values_list("tool_name", flat=True))
+    assert names == {"todo_add_errand", "add_ticket"}
 
 
 def test_a_name_that_was_cleaned_or_numbered_too_takes_no_calls(shipped: None) -> None:
