@@ -101,9 +101,9 @@ def check_when_due() -> None:
         return
     try:
         with limit_waits(time.monotonic() + WAIT_SECONDS), transaction.atomic():
-            # Any row would do, and its value stays. That of a rare job is hardly ever claimed at the same time.
-            rarest = max(manifest.get().jobs, key=lambda job: job.interval, default=None)
-            PeriodicJob.objects.filter(name=rarest.name if rarest else "").update(held_until=F("held_until"))
+            # Any row would do, and its value stays. That of the job that is due last is not claimed at the same time.
+            last = PeriodicJob.objects.order_by(F("held_until").desc(nulls_last=True)).values("pk")[:1]
+            PeriodicJob.objects.filter(pk__in=last).update(held_until=F("held_until"))
     except DatabaseError as error:
         if "locked" not in str(error) and not is_schema_missing(error):
             _report_failure(str(error).strip().partition("\n")[0])

@@ -379,6 +379,7 @@ def test_states_of_an_answer(
     expect(page.get_by_role("status")).to_have_text("Used tool util.web.search")
     page.set_viewport_size({"width": 1280, "height": 360})
     needs_user.locator("summary").click()  # whoever reads a card stays there while the answer grows
+    page.evaluate("() => new Promise(next => requestAnimationFrame(() => requestAnimationFrame(next)))")  # it scrolled
     more.release()
     wait_for_end(page)
     page.get_by_role("button", name="Jump to the latest message").click()

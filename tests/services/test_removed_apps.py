@@ -27,8 +27,9 @@ def write_documented_app(checkout: Checkout) -> None:
     """Write the app of docs/apps.md into the checkout, and install it."""
     text = (checkout.folder / "docs" / "apps.md").read_text()
     handlers, manifest = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
-    [copy] = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
-    files = {"__init__.py": "", "handlers.py": handlers, "manifest.py": manifest, "copy/invoices.yaml": copy}
+    copy, words = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
+    files = {"__init__.py": "", "handlers.py": handlers, "manifest.py": manifest}
+    files |= {"copy/invoices.yaml": copy, "copy/vocabulary.yaml": words}
     for name, content in files.items():
         path = checkout.folder / "invoices" / name
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -6,6 +6,7 @@ from unittest.mock import Mock
 
 import pytest
 from django.db import InterfaceError, OperationalError, connection, transaction
+from django.db.models import QuerySet
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
@@ -13,7 +14,6 @@ from django.utils import timezone
 from core.background import poller
 from gateway.batches import broker
 from gateway.jobs import runner
-from gateway.models import PeriodicJob
 from registry.catalog import cache
 from registry.models import Activation
 from tests.support.clients.api import Api
@@ -118,7 +118,7 @@ def test_readyz_fails_while_the_database_takes_no_writes(
         monkeypatch.setattr(runner, "_next_check", 0.0)
         with monkeypatch.context() as patch:
             if error:
-                patch.setattr(PeriodicJob.objects, "update", Mock(side_effect=error))
+                patch.setattr(QuerySet, "update", Mock(side_effect=error))
             runner.check_when_due()
 
     check()
