@@ -13,6 +13,7 @@ from typing import Any
 import yaml
 from django.db.models import TextChoices
 
+from core.text import english
 from registry.jsonschema.dialect import VALUE_ALIASES, VALUE_REFUSALS
 
 KEY = "vocabulary"  # of its list in a snapshot and in YAML files
@@ -147,7 +148,7 @@ def get_shipped_names() -> CatalogVocabulary:
     """
     paths = [folder / FILE_NAME for folder in _shipped_folders if (folder / FILE_NAME).is_file()]
     documents = [yaml.load(path.read_bytes(), Loader=yaml.CSafeLoader) for path in paths]
-    entries = [entry for document in documents for entry in document[KEY]]
+    entries = [entry for document in documents for entry in (document or {}).get(KEY) or ()]
     return CatalogVocabulary.build(entry for entry in entries if entry["kind"] != WordKind.VALUE)
 
 
@@ -176,14 +177,18 @@ def _add_to_argument(name: str, argument: dict[str, Any], values: ValueWords) ->
 
 
 def _collect_aliases(argument: dict[str, Any], entries: Sequence[CatalogWords]) -> dict[str, Any]:
-    """Return {word: value}. What an argument itself says of a word comes first, and of two entries the first."""
+    """Return {word: value}. What an argument itself says of a word comes first, and of two entries the first.
+
+    A word that is one of the argument's own values, in any spelling, means that value.
+    """
     options = [(row, option) for row in entries if (option := find_option(argument, row.meaning)) is not None]
     if not options:
         return {}
-    taken = {str(option) for option in argument.get("enum", ())}
+    own = [str(option) for option in argument.get("enum", ())]
     for annotation in (argument.get(VALUE_ALIASES), argument.get(VALUE_REFUSALS)):
-        taken |= annotation.keys() if isinstance(annotation, dict) else set()
+        own += annotation if isinstance(annotation, dict) else ()
+    taken = {english.to_snake_case(each) for each in own}
     aliases: dict[str, Any] = {}
     for row, option in options:
-        aliases = {word: option for word in row.words if word not in taken} | aliases
+        aliases = {word: option for word in row.words if word not in taken and not word.isdecimal()} | aliases
     return aliases

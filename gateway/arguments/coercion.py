@@ -128,6 +128,8 @@ def _match_option(argument: dict[str, Any], value: str) -> Any:
         return value
     snake_value = english.to_snake_case(value[:100])
     options = [option for option in argument.get("enum", []) if isinstance(option, str)]
-    if value not in options and snake_value in options:
+    if value in options:
+        return value
+    if snake_value in options:
         return snake_value
     return aliases.get(snake_value, value)

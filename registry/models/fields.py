@@ -36,10 +36,11 @@ def validate_text_list(value: object) -> None:
 def validate_words(value: object) -> None:
     """Refuse anything but a list of different words in snake_case."""
     validate_text_list(value)
-    words = cast("list[str]", value)
-    for word in words:
-        if word != to_snake_case(word) or words.count(word) > 1:
+    seen: set[str] = set()
+    for word in cast("list[str]", value):
+        if word != to_snake_case(word) or word in seen:
             raise ValidationError(f"Write each word once, in lower case with underscores, such as to_do: {word[:100]}.")
+        seen.add(word)
 
 
 def validate_text_map(value: object) -> None:

@@ -75,6 +75,7 @@ def test_words_for_a_value_are_those_of_each_argument_that_takes_it() -> None:
         (build_schema(priority=SCALE | {"x-aliases": {"asap": 2}}), {"priority": {"urgent": 1, "asap": 2}}),
         (build_schema(priority=SCALE | {"x-refused": {"asap": "When?"}}), {"priority": {"urgent": 1}}),
         (build_schema(state_key={"enum": ["done", "finished"]}), {}),  # a value is no word for another one
+        (build_schema(state_key={"enum": ["done", "Finished"]}), {}),  # in no spelling
     ],
 )
 def test_words_for_a_value_depend_on_the_argument(schema: dict[str, Any], expected: dict[str, Any]) -> None:

@@ -42,3 +42,11 @@ def test_value_aliases_are_translated_also_in_lists(
 
     assert coercion.translate_values(schema, args) == warnings
     assert args == expected
+
+
+def test_value_of_an_argument_is_never_translated() -> None:
+    status = {"type": "string", "enum": ["Done", "Closed"], "x-aliases": {"closed": "Done"}}
+    args = {"status": "Closed"}
+
+    assert coercion.translate_values({"type": "object", "properties": {"status": status}}, args) == []
+    assert args == {"status": "Closed"}
