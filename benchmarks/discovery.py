@@ -25,6 +25,7 @@ from registry.catalog import builder
 from registry.catalog.model import FULL_VISIBILITY, Catalog
 from registry.help import help_pages
 from registry.help.help_pages import HelpQuery
+from registry.snapshot.entries import GroupEntry, Snapshot
 
 DATA = Path(__file__).parents[1] / "tests" / "data"
 REQUESTS = DATA / "discovery_requests.jsonl"  # {"request", "op", "args"}: the whole request and the one right call
@@ -65,12 +66,14 @@ def measure_plain_requests(catalog: Catalog, plain: Path = PLAIN_REQUESTS) -> Be
     )
 
 
-def add_tools(content: dict[str, Any], number: int) -> Catalog:
+def add_tools(content: Snapshot, number: int) -> Catalog:
     """Return the catalog of a release's content (see registry.snapshot.snapshot) with this many other tools."""
     others = synthetic.build_ops(number)
-    groups = [{"path": path, "summary": summary} for path, summary in synthetic.build_groups(others).items()]
+    groups: list[GroupEntry] = [
+        {"path": path, "summary": summary} for path, summary in synthetic.build_groups(others).items()
+    ]
     return builder.build_catalog(
-        "0" * 64, content | {"ops": [*content["ops"], *others], "groups": [*content["groups"], *groups]}
+        "0" * 64, {**content, "ops": [*content["ops"], *others], "groups": [*content["groups"], *groups]}
     )
 
 

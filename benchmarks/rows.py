@@ -1,6 +1,7 @@
 """The database rows that a benchmark needs: synthetic ops, tasks, and an API key with a very high rate limit."""
 
 from collections import defaultdict
+from collections.abc import Mapping
 from typing import Any
 
 from django.conf import settings
@@ -17,6 +18,7 @@ from registry.models import Connection, Example, Group, Op, OpAlias, PolicyRule
 from registry.releases import publishing
 from registry.snapshot import snapshot
 from registry.snapshot.copy_kinds import OP_FIELDS
+from registry.snapshot.entries import OpEntry
 from workspace.models import Project, Task
 
 TASK_COUNT = 500
@@ -75,11 +77,11 @@ def create_admin_session() -> str:
     return client.cookies[settings.SESSION_COOKIE_NAME].OutputString(attrs=[])
 
 
-def _build_op(entry: dict[str, Any], connection: Connection) -> Op:
-    return Op(connection=connection, **{name: entry[name] for name in OP_FIELDS if name in entry})
+def _build_op(entry: Mapping[str, Any], connection: Connection) -> Op:
+    return Op(connection=connection, **{name: value for name, value in entry.items() if name in OP_FIELDS})
 
 
-def _build_children(op: Op, entry: dict[str, Any]) -> list[Any]:
+def _build_children(op: Op, entry: OpEntry) -> list[Any]:
     kinds = {key: kind for kind, key in snapshot.POLICY_KEYS.items()}
     rules = [
         PolicyRule(op=op, kind=kinds[key], text=text, position=position)

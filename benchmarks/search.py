@@ -23,6 +23,7 @@ from registry.catalog import builder
 from registry.catalog.model import FULL_VISIBILITY, Catalog
 from registry.models import Op
 from registry.search import intent, tokenizer
+from registry.snapshot.entries import GroupEntry, OpEntry
 
 GROUP_PATH = "evaluated"
 MAX_RESULTS = 5  # results per query
@@ -91,11 +92,11 @@ def _build_catalog(tools: list[dict[str, Any]]) -> Catalog:
     """Build a catalog as an import of bare functions would: without keywords, policy or examples."""
     paths: dict[str, None] = {}
     entries = [_build_entry(tool, paths) for tool in tools]
-    groups = [{"path": GROUP_PATH, "summary": "Tools to be found"}]
+    groups: list[GroupEntry] = [{"path": GROUP_PATH, "summary": "Tools to be found"}]
     return builder.build_catalog("0" * 64, {"ops": entries, "groups": groups})
 
 
-def _build_entry(tool: dict[str, Any], taken: dict[str, None]) -> dict[str, Any]:
+def _build_entry(tool: dict[str, Any], taken: dict[str, None]) -> OpEntry:
     base = path = f"{GROUP_PATH}.{_NON_NAME_CHARACTERS.sub('_', english.to_snake_case(tool['name'])).strip('_')}"
     while path in taken:
         path = f"{base}_{len(taken)}"

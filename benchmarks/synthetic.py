@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from itertools import count, islice
 from typing import Any
 
+from registry.snapshot.entries import ExampleEntry, OpEntry
+
 CONNECTION = "benchmarks"
 
 DEPARTMENTS = tuple(
@@ -41,7 +43,7 @@ ACTIONS = (*READ_ACTIONS, "create", "update", "delete")
 _TASK_ID = {"type": "string", "format": "uuid", "description": "The full id of the task"}
 
 
-def _build_task_op(op: str, tool_name: str, kind: str, action: str, properties: dict[str, Any]) -> dict[str, Any]:
+def _build_task_op(op: str, tool_name: str, kind: str, action: str, properties: dict[str, Any]) -> OpEntry:
     arguments = {"task_id": _TASK_ID, **properties}
     schema = {"type": "object", "additionalProperties": False, "properties": arguments, "required": ["task_id"]}
     return {
@@ -67,7 +69,7 @@ WRITE = _build_task_op(
     properties={"priority": {"type": "integer", "minimum": 1, "maximum": 5}},
 )
 
-WAIT = {
+WAIT: OpEntry = {
     "op": "bench.upstream.read",
     "tool_name": "bench_read_upstream",
     "kind": "read",
@@ -78,7 +80,7 @@ WAIT = {
 }
 
 
-def build_ops(number: int) -> list[dict[str, Any]]:
+def build_ops(number: int) -> list[OpEntry]:
     """Return this many ops in the form that a release has (see registry.snapshot.snapshot)."""
     return [_build_op(*named) for named in islice(_iterate_names(), number)]
 
@@ -91,7 +93,7 @@ def build_tool_names(number: int) -> list[str]:
     ]
 
 
-def build_groups(listed: list[dict[str, Any]]) -> dict[str, str]:
+def build_groups(listed: list[OpEntry]) -> dict[str, str]:
     """Return the parent groups of these ops as {path: summary}."""
     summaries = {}
     for op in listed:
@@ -114,7 +116,7 @@ def _format_tool_name(department: str, entity: str, action: str) -> str:
     return f"{action}_{department}_{entity}"
 
 
-def _build_op(department: str, entity: str, action: str, index: int) -> dict[str, Any]:
+def _build_op(department: str, entity: str, action: str, index: int) -> OpEntry:
     words = entity.replace("_", " ")
     properties, required, examples = SHAPE_BUILDERS[action](words, _build_extra_arguments(index))
     return {
@@ -172,7 +174,7 @@ def _build_extra_arguments(index: int) -> dict[str, Any]:
     return varied[index % 5] | varied[(index + 2) % 5]
 
 
-OpShape = tuple[dict[str, Any], list[str], list[dict[str, Any]]]
+OpShape = tuple[dict[str, Any], list[str], list[ExampleEntry]]
 
 
 def _build_id_schema(words: str) -> dict[str, Any]:

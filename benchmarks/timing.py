@@ -4,13 +4,13 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import chain, cycle, islice
 from statistics import median as middle
-from typing import Any
 
 from benchmarks import figures, load, synthetic
 from benchmarks.figures import BenchmarkFigure
 from benchmarks.lab import PreparedDatabase
 from benchmarks.load import Address
 from benchmarks.run_size import shorten, shrink
+from registry.snapshot.entries import OpEntry
 
 CONNECTIONS = 16
 RATE_SECONDS = 0.6  # many short rounds, so that other load affects both sides equally
@@ -76,6 +76,6 @@ def build_exec_requests(prepared: PreparedDatabase, sample: int = SAMPLE) -> lis
     return [prepared.build_exec_request(op["op"], op["examples"][0]["args"]) for op in read]
 
 
-def sample_ops(prepared: PreparedDatabase, sample: int = SAMPLE) -> list[dict[str, Any]]:
+def sample_ops(prepared: PreparedDatabase, sample: int = SAMPLE) -> list[OpEntry]:
     """Return some ops, evenly spread over the catalog of a database; all if it has fewer."""
     return synthetic.build_ops(prepared.ops)[:: max(1, prepared.ops // sample)]

@@ -7,18 +7,17 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 from django.db import transaction
 
 from demo import example_database, rows
 from demo.refusals import get_data_folder
-from registry import vocabulary
 from registry.drafts import history, merge
 from registry.drafts.merge import MergeReport
 from registry.files import yaml_format
 from registry.models import Connection
 from registry.snapshot.copy_kinds import Kind
+from registry.snapshot.entries import Snapshot
 
 COPY_FOLDER = Path(__file__).parent / "copy"
 SOURCE = "examples"  # the source of the copy, as of an import; also the name of its connection
@@ -26,7 +25,7 @@ BY = "load_demo"
 NOTE = "Example domains"
 
 
-def read_copy() -> dict[str, Any]:
+def read_copy() -> Snapshot:
     """Return the groups and ops of the example domains as a snapshot."""
     return yaml_format.read_folder(COPY_FOLDER, alone=False)
 
@@ -37,7 +36,7 @@ def load_copy(at: datetime) -> MergeReport:
     content, report = read_copy(), MergeReport()
     Connection.objects.get_or_create(name=SOURCE, defaults={"kind": Connection.Kind.EXAMPLE})
     merge.merge_of_source(Kind.GROUP, content["groups"], source=SOURCE, report=report)
-    merge.merge_of_source(Kind.VOCABULARY, content[vocabulary.KEY], source=SOURCE, report=report)
+    merge.merge_of_source(Kind.VOCABULARY, content["vocabulary"], source=SOURCE, report=report)
     merge.merge_ops(content["ops"], source=SOURCE, report=report)
     history.record_changes(report.changes, by=BY, at=at, note=NOTE)
     return report

@@ -16,6 +16,7 @@ from registry.catalog import builder, model
 from registry.catalog.model import Catalog, CatalogOp
 from registry.help import help_pages
 from registry.models import ROOT
+from registry.snapshot.entries import Snapshot
 
 TARGET = "onto.task.update"  # the op that every turn runs in the end
 USER_MESSAGE = "Move the printer task to Friday and make it urgent."
@@ -100,7 +101,7 @@ class ContextCost:
         return _format_saved_share(sum(self.discovered.requests), sum(self.injected.requests))
 
 
-def repeat_ops(content: dict[str, Any], number: int) -> dict[str, Any]:
+def repeat_ops(content: Snapshot, number: int) -> Snapshot:
     """Return a release's content with `number` ops, repeating its own under other groups."""
     ops, groups = list(content["ops"]), list(content["groups"])
     copy = 1
@@ -118,7 +119,7 @@ def repeat_ops(content: dict[str, Any], number: int) -> dict[str, Any]:
     return {**content, "ops": ops[:number], "groups": groups}
 
 
-def compute_costs(content: dict[str, Any]) -> list[ContextCost]:
+def compute_costs(content: Snapshot) -> list[ContextCost]:
     """Return the cost of an initial, a typical and a worst turn with a release's content."""
     catalog = builder.build_catalog("", content)
     definitions = [_define_op(op) for op in catalog.ops.values()]
@@ -147,7 +148,7 @@ def compute_costs(content: dict[str, Any]) -> list[ContextCost]:
     ]
 
 
-def render_page(content: dict[str, Any], notice: str) -> str:
+def render_page(content: Snapshot, notice: str) -> str:
     """Return docs/context-cost.md for the shipped catalog's content. `notice` goes at its top."""
     costs_by_size = {
         number: compute_costs(repeat_ops(content, number)) for number in (len(content["ops"]), *CATALOG_SIZES)
@@ -174,7 +175,7 @@ def _format_total_row(number: int, cost: ContextCost) -> str:
     return f"| {number:,} | {cost.name} | {' | '.join(sides)} | {cost.total_saved_share} |"
 
 
-def _measure_levels(content: dict[str, Any]) -> Iterable[tuple[str, str]]:
+def _measure_levels(content: Snapshot) -> Iterable[tuple[str, str]]:
     catalog = builder.build_catalog("", content)
     item_counts = [len(page["items"]) for page in _render_help_pages(catalog, _list_group_paths(catalog))]
     sizes = [token_budget.count(_render_help(catalog, help_bodies)) for help_bodies in _list_group_paths(catalog)]

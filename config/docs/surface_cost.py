@@ -3,7 +3,6 @@
 import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import orjson
 
@@ -17,6 +16,7 @@ from registry.catalog.model import FULL_VISIBILITY, Catalog
 from registry.help import answers, discovery_pages
 from registry.help.discovery_pages import DISCOVER_AGENTS, DiscoveryQuery
 from registry.help.typed_tools import TypedTools
+from registry.snapshot.entries import AgentEntry, GroupEntry, OpEntry, Snapshot
 
 TOOL_COUNT, AGENT_COUNT, DOMAIN_COUNT = 50, 20, 4  # of the comparison, as in the proposal for discovery tools
 DOMAIN_NAMES = ("file", "shell", "crm", "database")
@@ -65,7 +65,7 @@ class DiscoveryTurn:
         return 1 - self.discovered / self.injected
 
 
-def render_section(content: dict[str, Any]) -> str:
+def render_section(content: Snapshot) -> str:
     """Return the section about surfaces for the shipped catalog's content."""
     catalog = builder.build_catalog("", content)
     return SECTION_TEMPLATE.format(
@@ -109,7 +109,7 @@ def measure_levels(catalog: Catalog) -> Iterator[tuple[str, str]]:
     )
 
 
-def compute_discovery_turns(content: dict[str, Any]) -> list[DiscoveryTurn]:
+def compute_discovery_turns(content: Snapshot) -> list[DiscoveryTurn]:
     """Return an initial, a typical, a wide and the widest turn with four domains, against sending everything."""
     catalog = builder.build_catalog("", _regroup(content))
     surface_tools = surfaces.select_tools(Surface.DISCOVERY, catalog, ToolsetRequest(FULL_VISIBILITY))
@@ -152,9 +152,9 @@ def _format_surfaces(catalog: Catalog) -> Iterator[str]:
         yield f"| `{surface}` | {len(at_first)} | {cost:,} | {token_budget.count(prompt)} |"
 
 
-def _regroup(content: dict[str, Any]) -> dict[str, Any]:
+def _regroup(content: Snapshot) -> Snapshot:
     """Return a catalog of 50 shipped ops in four domains of the same size, with 20 agents like the shipped one."""
-    groups = [
+    groups: list[GroupEntry] = [
         {
             "path": name,
             "summary": f"Example domain {name}",
@@ -165,11 +165,13 @@ def _regroup(content: dict[str, Any]) -> dict[str, Any]:
     ]
     chosen = [op for op in content["ops"] if not op.get("required_scope")][:TOOL_COUNT]
     runner = [op for op in content["ops"] if op["action"] == "run"]
-    moved = [
+    moved: list[OpEntry] = [
         {**op, "op": f"{DOMAIN_NAMES[index % DOMAIN_COUNT]}.{op['tool_name']}", "aliases": [], "without_id": ""}
         for index, op in enumerate(chosen)
     ]
-    agents = [{**content["agents"][0], "name": f"agent_{number}", "ops": ["*"]} for number in range(AGENT_COUNT)]
+    agents: list[AgentEntry] = [
+        {**content["agents"][0], "name": f"agent_{number}", "ops": ["*"]} for number in range(AGENT_COUNT)
+    ]
     other_groups = [group for group in content["groups"] if not group.get("discovery_name")]
     return {**content, "groups": [*other_groups, *groups], "ops": [*moved, *runner], "agents": agents}
 

@@ -15,6 +15,7 @@ from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget, 
 
 from core.text import json_text
 from registry.drafts import history
+from registry.jsonschema.dialect import Schema
 from registry.models import ROOT, Connection, Example, Group, Op, get_parent_path
 from registry.request_mapping import JSON_TYPE, READ_METHODS, is_header_allowed
 from registry.snapshot.copy_kinds import Kind
@@ -51,7 +52,7 @@ class HandMadeOp:
     address: str
     is_write: bool
     arguments: Sequence[HandMadeArgument] = field(default_factory=list)
-    schema: dict[str, Any] | None = None  # a whole argument schema, instead of one built from the arguments
+    schema: Schema | None = None  # a whole argument schema, instead of one built from the arguments
 
     def build_request(self) -> dict[str, Any]:
         """Return the request mapping. Placeholders of the address go where it has them."""
@@ -75,7 +76,7 @@ class HandMadeOp:
             for each in self.arguments
         }
         required = [each.name for each in self.arguments if each.is_required or self._find_place(each) == "path"]
-        schema: dict[str, Any] = {"type": "object", "properties": properties}
+        schema: Schema = {"type": "object", "properties": properties}
         return schema | ({"required": required} if required else {}) | {"additionalProperties": False}
 
     def list_placeholders(self) -> frozenset[str]:
@@ -86,7 +87,7 @@ class HandMadeOp:
         return "path" if argument.name in self.list_placeholders() else argument.place
 
 
-def list_schema_arguments(schema: dict[str, Any], method: str) -> list[HandMadeArgument]:
+def list_schema_arguments(schema: Schema, method: str) -> list[HandMadeArgument]:
     """Return the arguments of a whole schema: in the query of a read, else in the body."""
     properties = schema.get("properties")
     place = "query" if method in READ_METHODS else BODY

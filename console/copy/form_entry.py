@@ -7,7 +7,7 @@ keeps the saved value, so that an editor sees the effect of an unfinished form.
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from django import forms
 from django.core.exceptions import ValidationError
@@ -17,6 +17,7 @@ from django.forms.models import InlineForeignKeyField
 from core.admin.form_fields import StrictJSONField
 from registry.models import Example, Op, OpAlias, PolicyRule
 from registry.snapshot import snapshot
+from registry.snapshot.entries import Entry
 
 ROW_LABELS: dict[type[models.Model], str] = {PolicyRule: "Rule", Example: "Example", OpAlias: "Alias"}
 
@@ -38,7 +39,7 @@ class UnreadableInput:
 class FormEntry:
     """An entry of copy as it is typed. Inputs are identified by their HTML names."""
 
-    entry: dict[str, Any] = field(default_factory=dict)  # in the form of registry.snapshot.snapshot
+    entry: Entry = field(default_factory=dict)  # in the form of registry.snapshot.snapshot
     unreadable: list[UnreadableInput] = field(default_factory=list)
     inputs: dict[str, str] = field(default_factory=dict)  # path in the entry -> its input
     texts: dict[str, str] = field(default_factory=dict)  # JSON input -> its text
@@ -81,11 +82,14 @@ def read_op_forms(form: forms.ModelForm[Op], formsets: Iterable[Any]) -> FormEnt
     rules = [row for row in _sort_as_saved(rows[PolicyRule]) if row[0].kind in snapshot.POLICY_KEYS and row[0].text]
     examples = _sort_as_saved(rows[Example])
     aliases = sorted((row for row in rows[OpAlias] if row[0].name), key=lambda row: row[0].name)
-    form_entry.entry = snapshot.op_to_entry_with(
-        form.instance,
-        rules=[row for row, _ in rules],
-        examples=[row for row, _ in examples],
-        aliases=[row.name for row, _ in aliases],
+    form_entry.entry = cast(
+        Entry,
+        snapshot.op_to_entry_with(
+            form.instance,
+            rules=[row for row, _ in rules],
+            examples=[row for row, _ in examples],
+            aliases=[row.name for row, _ in aliases],
+        ),
     )
     form_entry.inputs = {name: form.add_prefix(name) for name in form.fields} | _map_inputs(rules, examples, aliases)
     return form_entry

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 from urllib.parse import urlencode
 
 from django.forms import Script
@@ -31,6 +31,7 @@ from registry.models import Op, Pin, get_parent_path
 from registry.releases import preview
 from registry.releases.preview import AnswerPreview, OpPreview, TextPreview
 from registry.snapshot.copy_kinds import KIND_BY_MODEL, CopyRow
+from registry.snapshot.entries import OpEntry, PinEntry
 
 FORM_TITLES = {"short": "Short", "full": "Full", "arg": "Argument"}
 
@@ -230,7 +231,7 @@ class OpPreviewMixin(PreviewMixin):
         typed_op = self._read_typed_op(request, row)
         argument = request.POST.get("preview-argument", "")
         op_preview = preview.preview_op(
-            typed_op.entry, context=checks.get_current_context(), live=live, was=was, argument=argument
+            cast(OpEntry, typed_op.entry), context=checks.get_current_context(), live=live, was=was, argument=argument
         )
         findings = [*checks.find_unrunnable_ops([op_preview.entry]), *op_preview.findings]
         return build_op_context(replace(op_preview, findings=findings), typed_op, was=was, at=at)
@@ -266,7 +267,7 @@ class TextPreviewMixin(PreviewMixin):
         was = history.get_history_key(row)[1] if row else ""
         typed_row = form_entry.read_text_form(self.bind_form(request, row))
         if self.model is Pin:
-            text_preview = preview.preview_pin(typed_row.entry, live=live, was=was)
+            text_preview = preview.preview_pin(cast(PinEntry, typed_row.entry), live=live, was=was)
         else:
             text_preview = preview.preview_text(KIND_BY_MODEL[self.model], typed_row.entry, live=live, was=was)
         return build_text_context(text_preview, typed_row, is_new=row is None, at=at)

@@ -26,6 +26,7 @@ from registry.models import Op, OpAlias
 from registry.releases import help_diff
 from registry.snapshot import diff
 from registry.snapshot.copy_kinds import Kind
+from registry.snapshot.entries import OpEntry
 
 MAX_KEY_LENGTH = 19  # digits of a key that databases can look up
 PREFILLED = ("op", "edit", "text", "argument", "evidence")
@@ -82,7 +83,10 @@ class OpEditForm(forms.Form):
         """Add the op's entry with the edit as `entry`, and without it as `before`."""
         cleaned = super().clean() or {}
         if {"op", "edit", "text"} <= cleaned.keys():
-            before = draft.read_entry(Kind.OP, cleaned["op"]) or {}
+            before = draft.read_op_entry(cleaned["op"])
+            if before is None:
+                self.add_error("op", f"There is no op {cleaned['op']} any more.")
+                return cleaned
             try:
                 entry = edits.apply_edit(
                     before, OpEdit(cleaned["edit"]), cleaned["text"], argument=cleaned.get("argument", "")
@@ -165,7 +169,7 @@ def _may_see_events(request: HttpRequest) -> bool:
     return request.user.has_perm("analytics.view_operationevent")
 
 
-def _build_effect_context(before: dict[str, Any], entry: dict[str, Any]) -> dict[str, Any]:
+def _build_effect_context(before: OpEntry, entry: OpEntry) -> dict[str, Any]:
     change = diff.diff_entries(Kind.OP, before, entry)
     passages = help_diff.diff_fields({field: list(pair) for field, pair in change.fields.items()}) if change else []
     return {"passages": passages, **results.build_result_context(evaluation.compare_op_edit(entry))}

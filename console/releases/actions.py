@@ -24,13 +24,14 @@ from registry.models import Release
 from registry.releases import help_diff, lifecycle, restore, stored_releases
 from registry.snapshot import diff, snapshot
 from registry.snapshot.diff import CopyChange
+from registry.snapshot.entries import EMPTY_SNAPSHOT, Snapshot
 
 
 class ReleaseActionEffect(NamedTuple):
     """What an action changes: the content before and after, and the changes between them."""
 
-    before: dict[str, Any]
-    after: dict[str, Any]
+    before: Snapshot
+    after: Snapshot
     changes: list[CopyChange]
 
 
@@ -243,7 +244,7 @@ class ReleaseActionsMixin(base.ModelAdmin[Release]):
         return True
 
 
-def _build_effect(before: dict[str, Any], after: dict[str, Any]) -> ReleaseActionEffect:
+def _build_effect(before: Snapshot, after: Snapshot) -> ReleaseActionEffect:
     return ReleaseActionEffect(before, after, diff.diff_snapshots(before, after))
 
 
@@ -258,7 +259,9 @@ def _build_effect_context(request: HttpRequest, action: ReleaseAction, release: 
     page_differences = help_diff.build_differences(list(page), effect.before, effect.after)
     seen = snapshot.compute_version(effect.before)
     return {
-        "effect": effect._replace(before={}, after={}),  # as on the review page: a context is a reference cycle
+        "effect": effect._replace(
+            before=EMPTY_SNAPSHOT, after=EMPTY_SNAPSHOT
+        ),  # as on the review page: a context is a reference cycle
         "change_counts": diff_view.format_change_counts(effect.changes),
         "seen": seen,
         **diff_view.build_diff_context(page, page_differences),

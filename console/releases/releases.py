@@ -32,6 +32,7 @@ from registry.models import Activation, Release
 from registry.releases import help_diff, stored_releases, timeline
 from registry.snapshot import diff, snapshot
 from registry.snapshot.diff import Kind
+from registry.snapshot.entries import OpEntry, Snapshot
 
 _NUMBER = re.compile(r"[rR]([1-9][0-9]{0,8})")
 
@@ -64,7 +65,7 @@ class CompareReleasesMixin(base.ModelAdmin[Release]):
         )
 
 
-def _load_content(release: Release | None) -> dict[str, Any]:
+def _load_content(release: Release | None) -> Snapshot:
     """Return the content of a release, or of the draft if there is no release."""
     return stored_releases.load_content(release) if release else snapshot.snapshot_draft()
 
@@ -82,10 +83,10 @@ class ReleasedOpMixin(ReleaseActionsMixin):
             raise PermissionDenied
         release, op = diff_view.get_release_or_404(version), request.GET.get("op", "")
         content = stored_releases.load_content(release)
-        entry = diff.index_entries(content, Kind.OP).get(op)
+        entry = next((each for each in content["ops"] if each["op"] == op), None)
         if entry is None:
             raise Http404(f"Release {release} has no op {op[:200]}.")
-        draft_entry = draft.read_entry(Kind.OP, op)
+        draft_entry = draft.read_op_entry(op)
         change = diff.diff_entries(Kind.OP, entry, draft_entry)
         context = {
             "title": f"Op {op} in release {release}",
@@ -102,7 +103,7 @@ class ReleasedOpMixin(ReleaseActionsMixin):
         )
 
 
-def _iterate_answers(entry: dict[str, Any]) -> Iterator[tuple[str, Any, int]]:
+def _iterate_answers(entry: OpEntry) -> Iterator[tuple[str, Any, int]]:
     """Yield (form, body, tokens) of the help about an op."""
     catalog = builder.build_catalog("", _wrap_entry(entry))
     forms: tuple[Literal["short", "full"], ...] = ("short", "full")
@@ -111,7 +112,7 @@ def _iterate_answers(entry: dict[str, Any]) -> Iterator[tuple[str, Any, int]]:
         yield form, json_text.load(body), token_budget.count(body)
 
 
-def _wrap_entry(entry: dict[str, Any] | None) -> dict[str, Any]:
+def _wrap_entry(entry: OpEntry | None) -> Snapshot:
     """Return a snapshot of one op. Help about an op does not depend on other ops."""
     return {"format": 1, "groups": [], "ops": [entry] if entry else []}
 

@@ -31,6 +31,7 @@ from registry.releases.review import DraftReview
 from registry.reviews import approval, requests
 from registry.reviews import approval as reviewed_publishing
 from registry.reviews.approval import ReviewDecision
+from registry.snapshot.entries import EMPTY_SNAPSHOT
 
 ASK, COMMENT, APPROVE, SEND_BACK, WITHDRAW = "ask", "comment", "approve", "send_back", "withdraw"  # buttons
 NEED_TEXT = {COMMENT: "Write a comment.", SEND_BACK: "Say what needs to change."}
@@ -179,7 +180,7 @@ class ReviewMixin(base.ModelAdmin[Release]):
             "title": "Review and publish",
             # Without the snapshots: Django's contexts are reference cycles, which would hold them until a full garbage
             # collection, and those are rare in a process that holds a catalog.
-            "review": replace(draft_review, before={}, after={}),
+            "review": replace(draft_review, before=EMPTY_SNAPSHOT, after=EMPTY_SNAPSHOT),
             **results.build_summary_context(draft_review.evals),
             "change_counts": diff_view.format_change_counts(draft_review.changes),
             "cost": _format_daily_cost(draft_review),

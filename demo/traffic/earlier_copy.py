@@ -4,11 +4,12 @@ It was never live, so that the home page does not offer to roll back to it.
 """
 
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, cast
 
 from core.text import json_text
 from registry.models import Release
 from registry.releases import publishing, stored_releases
+from registry.snapshot.entries import OpEntry
 
 AGE = timedelta(days=35)  # before the demo activity begins
 BY = "load_demo"
@@ -32,7 +33,7 @@ EARLIER_FIELDS: dict[str, dict[str, Any]] = {
 def get_or_create_release(live: Release, at: datetime) -> Release:
     """Return the earlier release of what is live now."""
     content = stored_releases.load_content(live)
-    content["ops"] = [op | EARLIER_FIELDS.get(op["op"], {}) for op in content["ops"]]
+    content["ops"] = [cast(OpEntry, {**op, **EARLIER_FIELDS.get(op["op"], {})}) for op in content["ops"]]
     frozen = json_text.canonicalize(content)
     release, _ = Release.objects.get_or_create(
         version=json_text.hash_canonical_form(frozen),

@@ -9,6 +9,7 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 
 from gateway.contracts.errors import ErrorCode
+from registry.jsonschema.dialect import Schema
 
 TEXT: dict[str, Any] = {"type": "string"}
 NUMBER: dict[str, Any] = {"type": "number"}
@@ -134,7 +135,7 @@ def build_confirm_header(note: str = "") -> OpenApiParameter:
     return OpenApiParameter("Gateway-Confirm", OpenApiTypes.STR, OpenApiParameter.HEADER, description=description)
 
 
-def build_query_parameters(schema: dict[str, Any]) -> list[OpenApiParameter]:
+def build_query_parameters(schema: Schema) -> list[OpenApiParameter]:
     """Return the members of a schema as parameters of the query string."""
     return [OpenApiParameter(name, member, OpenApiParameter.QUERY) for name, member in schema["properties"].items()]
 

@@ -21,6 +21,7 @@ from gateway.api.endpoint_docs import (
 from gateway.contracts import request_schemas
 from gateway.execution import pipeline
 from gateway.recording import call_events
+from registry.jsonschema.dialect import Schema
 
 _FAILURES = {
     409: "CONFLICT: details.reason names the case.",
@@ -37,7 +38,7 @@ exec_by_post = describe_endpoint(
 )
 
 
-def allow_any_args(schema: dict[str, Any]) -> dict[str, Any]:
+def allow_any_args(schema: Schema) -> dict[str, Any]:
     """Return the schema of an exec body whose args may have any members.
 
     The schema itself does not say so, because models also read it, and it would cost them tokens.

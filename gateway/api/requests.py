@@ -23,6 +23,7 @@ from gateway.contracts.errors import (
 )
 from gateway.contracts.validation import find_field_errors
 from gateway.help import service
+from registry.jsonschema.dialect import Schema
 from registry.jsonschema.validator import SchemaValidator
 
 DEFAULT_LIMIT = 50
@@ -124,7 +125,7 @@ class ListQuery:
 
 
 def parse_list_query(
-    parameters: dict[str, list[str]], schema: dict[str, Any] = request_schemas.LIST_QUERY, *, numbered: bool = False
+    parameters: dict[str, list[str]], schema: Schema = request_schemas.LIST_QUERY, *, numbered: bool = False
 ) -> ListQuery:
     """Parse URL parameters by a schema; `numbered` says that the keys of the rows are integers.
 

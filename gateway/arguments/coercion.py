@@ -9,12 +9,12 @@ from datetime import datetime
 from typing import Any
 
 from core.text import english, json_text
-from registry.jsonschema.dialect import VALUE_ALIASES
+from registry.jsonschema.dialect import VALUE_ALIASES, Schema
 
 _DATE_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ].{2,40}")
 
 
-def wrap_single_values(schema: dict[str, Any], args: dict[str, Any]) -> None:
+def wrap_single_values(schema: Schema, args: dict[str, Any]) -> None:
     """Wrap a single value in a list where the schema has a list of enum values."""
     for name, argument in schema.get("properties", {}).items():
         value = args.get(name)
@@ -23,7 +23,7 @@ def wrap_single_values(schema: dict[str, Any], args: dict[str, Any]) -> None:
             args[name] = [part.strip() for part in value.split(",")] if isinstance(value, str) else [value]
 
 
-def trim_ids(schema: dict[str, Any], value: Any) -> None:
+def trim_ids(schema: Schema, value: Any) -> None:
     """Trim ids that the schema names. Ids inside free-form objects such as props are left as sent."""
     if isinstance(value, list) and isinstance(items := schema.get("items"), dict):
         for item in value:
@@ -38,7 +38,7 @@ def trim_ids(schema: dict[str, Any], value: Any) -> None:
             trim_ids(argument, item)
 
 
-def translate_values(schema: dict[str, Any], value: Any, within: str = "") -> list[str]:
+def translate_values(schema: Schema, value: Any, within: str = "") -> list[str]:
     """Replace alternative spellings of values, in place, at every level. Return a warning for each.
 
     For example, completed becomes done, and a date-time becomes a date. `within` is the argument that holds the value.
@@ -55,7 +55,7 @@ def translate_values(schema: dict[str, Any], value: Any, within: str = "") -> li
     return warnings
 
 
-def convert_whole_numbers(schema: dict[str, Any], value: Any) -> Any:
+def convert_whole_numbers(schema: Schema, value: Any) -> Any:
     """Convert 5.0 to 5 wherever the schema has an integer: JSON has one number type, Python has two."""
     if isinstance(value, float):
         is_whole = value.is_integer() and abs(value) <= json_text.MAX_INTEGER and "integer" in str(schema.get("type"))
@@ -73,7 +73,7 @@ def convert_whole_numbers(schema: dict[str, Any], value: Any) -> Any:
     return value
 
 
-def fill_defaults(schema: dict[str, Any], instance: Any) -> None:
+def fill_defaults(schema: Schema, instance: Any) -> None:
     """Fill in the defaults of a schema, in place, at every level that already exists in the instance."""
     if isinstance(instance, list) and isinstance(items := schema.get("items"), dict):
         for item in instance:
@@ -89,12 +89,12 @@ def fill_defaults(schema: dict[str, Any], instance: Any) -> None:
             fill_defaults(argument, instance[name])
 
 
-def _is_enum_list(argument: dict[str, Any]) -> bool:
+def _is_enum_list(argument: Schema) -> bool:
     items = argument.get("items")
     return argument.get("type") == "array" and isinstance(items, dict) and "enum" in items
 
 
-def _translate_value(argument: dict[str, Any], holder: Any, key: Any, name: str) -> list[str]:
+def _translate_value(argument: Schema, holder: Any, key: Any, name: str) -> list[str]:
     """Translate the value at one key of an object or list; `name` is the argument's name for the warning."""
     translation = _find_translation(argument, holder[key])
     warnings = []
@@ -104,7 +104,7 @@ def _translate_value(argument: dict[str, Any], holder: Any, key: Any, name: str)
     return warnings + translate_values(argument, holder[key], within=name)
 
 
-def _find_translation(argument: dict[str, Any], value: Any) -> Any:
+def _find_translation(argument: Schema, value: Any) -> Any:
     """Return what a value means: the value itself, or another one, which may be null."""
     if not isinstance(value, str):
         return value
@@ -121,7 +121,7 @@ def _cut_to_date(value: str) -> str:
         return value
 
 
-def _match_option(argument: dict[str, Any], value: str) -> Any:
+def _match_option(argument: Schema, value: str) -> Any:
     """Return the option that a value means: by another spelling, or by the schema's x-aliases."""
     aliases = argument.get(VALUE_ALIASES)
     if not isinstance(aliases, dict):

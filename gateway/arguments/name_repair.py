@@ -11,6 +11,7 @@ from gateway.arguments.value_repair import OCCURRENCE, ONE, SCOPE
 from gateway.contracts.errors import FieldError
 from gateway.contracts.validation import get_subschema
 from registry.jsonschema import signatures
+from registry.jsonschema.dialect import Schema
 
 MIN_NAME_SIMILARITY = 0.78  # before a spelling is read as another: `position` must not become `description`
 CONNECTIONS = "connections"  # of a new row with others
@@ -21,9 +22,7 @@ STRATEGY, APPEND = "update_strategy", "append"  # how an update combines a text 
 _FIELD_ACTIONS = ("create", "update")  # an op of these sets fields of one row
 
 
-def correct_name(
-    work: RepairWork, error: FieldError, holder: Any, name: str, schema: dict[str, Any], *, is_top: bool
-) -> bool:
+def correct_name(work: RepairWork, error: FieldError, holder: Any, name: str, schema: Schema, *, is_top: bool) -> bool:
     """Rename an unknown argument to the one that was meant. Return whether that is certain.
 
     `holder` is the object that has it, `schema` the schema of that object; `is_top` if it is the args themselves.
@@ -62,7 +61,7 @@ def correct_name(
     return True
 
 
-def _add_kind_of_items(value: Any, name: str, argument: dict[str, Any]) -> None:
+def _add_kind_of_items(value: Any, name: str, argument: Schema) -> None:
     """Add the kind that the sent name gives to the items of a list, such as task for {"tasks": [{"title": …}]}."""
     kind, items = english.to_snake_case(name).removesuffix("s"), argument.get("items", {})
     kinds = items.get("properties", {}).get(KIND, {}).get("enum", ()) if isinstance(items, dict) else ()

@@ -10,9 +10,10 @@ from gateway.access.request_context import Caller, UserContext
 from gateway.arguments import coercion, unwrap_args
 from gateway.contracts.validation import get_subschema
 from registry.catalog.model import Catalog, CatalogOp
+from registry.jsonschema.dialect import Schema
 
 
-def drop_nulls(schema: dict[str, Any], value: Any) -> None:
+def drop_nulls(schema: Schema, value: Any) -> None:
     """Delete the nulls of optional arguments, in place, from objects that name all their arguments, at every level.
 
     An argument that can be null keeps it: there it means something. So does a call that leaves arguments out, because

@@ -12,6 +12,7 @@ from gateway.arguments import dates, row_ids, values, words
 from gateway.arguments.repair_work import CURRENT_PROJECT, RepairWork
 from gateway.contracts.errors import FieldError
 from gateway.contracts.validation import get_subschema, is_title
+from registry.jsonschema.dialect import Schema
 
 OCCURRENCE, SCOPE = "occurrence_start", "scope"  # which occurrence of a recurring row is meant
 ONE, LATER, ALL = "this", "following", "all"  # only that one, all later ones as well, or all; all is the default
@@ -20,7 +21,7 @@ LABEL = "temp_id"  # of a row that a call creates; other arguments of the call u
 
 
 def correct_value(
-    work: RepairWork, error: FieldError, holder: Any, key: str | int, argument: dict[str, Any], name: str
+    work: RepairWork, error: FieldError, holder: Any, key: str | int, argument: Schema, name: str
 ) -> bool:
     """Replace a value by the one that was meant. Return whether that is certain."""
     if argument.get("format") in dates.TIME_FORMATS and dates.is_time_of_day(holder[key]):
@@ -201,7 +202,7 @@ def _nest(work: RepairWork, name: str) -> bool:
     return True
 
 
-def take_kind(holder: dict[str, Any], name: str, schema: dict[str, Any]) -> None:
+def take_kind(holder: dict[str, Any], name: str, schema: Schema) -> None:
     """Send the kind of a row as its own argument, if it was sent with the id: {"from": {"kind": …, "id": …}}."""
     kind_name = f"{name.removesuffix('_id')}_kind"
     kind = next((holder[name][each] for each in ("kind", "type", "entity") if each in holder[name]), None)

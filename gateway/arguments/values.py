@@ -11,7 +11,7 @@ from django.utils.dateparse import parse_duration
 from core.text import english, json_text
 from gateway.arguments import dates, words
 from registry.catalog.model import CatalogOp
-from registry.jsonschema.dialect import VALUE_ALIASES, VALUE_REFUSALS
+from registry.jsonschema.dialect import VALUE_ALIASES, VALUE_REFUSALS, Schema
 from registry.vocabulary import NO_VOCABULARY, CatalogVocabulary
 
 MIN_SIMILARITY = 0.85  # of a misspelt option. High: archived must not become active
@@ -42,9 +42,7 @@ _MINUTES = {"m": 1, "h": 60, "d": 24 * 60, "w": 7 * 24 * 60}
 _UNIT_OF_NAME = (("minutes", 1), ("hours", 60), ("days", 24 * 60), ("weeks", 7 * 24 * 60))
 
 
-def correct_value(
-    name: str, argument: dict[str, Any], value: Any, *, op: CatalogOp, now: Callable[[], datetime]
-) -> Any:
+def correct_value(name: str, argument: Schema, value: Any, *, op: CatalogOp, now: Callable[[], datetime]) -> Any:
     """Return the value that was meant, None if that is not certain. It may still break another rule of the schema."""
     kinds = _get_types(argument)
     if isinstance(value, list) and "array" not in kinds:
@@ -65,14 +63,14 @@ def correct_value(
     return [value] if "array" in kinds and not isinstance(value, list) else None
 
 
-def clamp_limit(name: str, argument: dict[str, Any], value: Any) -> int | None:
+def clamp_limit(name: str, argument: Schema, value: Any) -> int | None:
     """Return the largest number of rows that a page has, for a limit above it."""
     maximum = argument.get("maximum")
     is_above = isinstance(value, int) and isinstance(maximum, int) and value > maximum
     return maximum if is_above and name in ("limit", "max_results") else None
 
 
-def _get_types(argument: dict[str, Any]) -> list[str]:
+def _get_types(argument: Schema) -> list[str]:
     kinds = argument.get("type", [])
     return list(kinds) if isinstance(kinds, list) else [kinds]
 
@@ -95,7 +93,7 @@ def _take_out_of_object(name: str, value: dict[str, Any]) -> Any:
     return next(iter(scalars.values())) if len(value) == len(scalars) == 1 else None
 
 
-def _convert_number(argument: dict[str, Any], kinds: list[str], value: float) -> Any:
+def _convert_number(argument: Schema, kinds: list[str], value: float) -> Any:
     """Return a whole number as an integer, a percentage as a share, and a number in the list that takes it."""
     if "integer" in kinds and isinstance(value, float) and value.is_integer():
         return int(value)
@@ -104,7 +102,7 @@ def _convert_number(argument: dict[str, Any], kinds: list[str], value: float) ->
     return [value] if "array" in kinds else None
 
 
-def _find_option(argument: dict[str, Any], value: Any, vocabulary: CatalogVocabulary) -> Any:
+def _find_option(argument: Schema, value: Any, vocabulary: CatalogVocabulary) -> Any:
     """Return the value of an enum, or of a scale with words for its numbers, that a value means."""
     aliases, refusals = argument.get(VALUE_ALIASES), argument.get(VALUE_REFUSALS)
     aliases = aliases if isinstance(aliases, dict) else {}
@@ -142,7 +140,7 @@ def _find_recurrence(value: str, options: dict[str, Any]) -> Any:
     return options.get(word)
 
 
-def _parse_text(name: str, argument: dict[str, Any], text: str, entity: str) -> Any:
+def _parse_text(name: str, argument: Schema, text: str, entity: str) -> Any:
     """Return what a text holds where the schema has another type: JSON, a list with commas, yes or no, a duration."""
     kinds = _get_types(argument)
     parsed = _parse_json(text)
@@ -159,7 +157,7 @@ def _parse_text(name: str, argument: dict[str, Any], text: str, entity: str) -> 
     return None
 
 
-def _parse_number(name: str, argument: dict[str, Any], text: str) -> float | None:
+def _parse_number(name: str, argument: Schema, text: str) -> float | None:
     """Return a number with its unit as the argument counts it: 90 for "1.5 hours" of minutes, 0.4 for "40%"."""
     if len(text) > MAX_DURATION_TEXT:
         return None
@@ -174,7 +172,7 @@ def _parse_number(name: str, argument: dict[str, Any], text: str) -> float | Non
     return int(minutes / unit)
 
 
-def _is_share(argument: dict[str, Any]) -> bool:
+def _is_share(argument: Schema) -> bool:
     return 1 in (argument.get("maximum"), argument.get("exclusiveMaximum"))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from core.text import english, json_pointer
 from gateway.contracts.errors import FieldError
 from registry.jsonschema import dialect, signatures
-from registry.jsonschema.dialect import VALUE_REFUSALS
+from registry.jsonschema.dialect import VALUE_REFUSALS, Schema
 from registry.jsonschema.validator import SchemaValidator, SchemaViolation, ValidationTooExpensive
 
 IdSourceFinder = Callable[[str], str | None]
@@ -74,7 +74,7 @@ def is_title(value: Any) -> bool:
 
 
 def _to_field_errors(
-    error: SchemaViolation, schema: dict[str, Any], instance: Any, find_id_source: IdSourceFinder
+    error: SchemaViolation, schema: Schema, instance: Any, find_id_source: IdSourceFinder
 ) -> list[FieldError]:
     path, kind = error.path, error.kind
     if kind.name == "required":
@@ -95,12 +95,12 @@ def _format_name(path: list[str | int]) -> str:
     return "/".join(map(str, path[start:])) or "The value"
 
 
-def _build_required_error(path: list[str | int], name: str, schema: dict[str, Any]) -> FieldError:
+def _build_required_error(path: list[str | int], name: str, schema: Schema) -> FieldError:
     expected = signatures.format_expected_value(get_subschema(schema, [*path, name]), schema)
     return FieldError(build_pointer([*path, name]), "required", f"{name} is required: {expected}.", expected=expected)
 
 
-def _build_unknown_error(path: list[str | int], name: str, schema: dict[str, Any]) -> FieldError:
+def _build_unknown_error(path: list[str | int], name: str, schema: Schema) -> FieldError:
     known = list(get_subschema(schema, path).get("properties", {}))
     matches = english.find_similar(name, known, limit=1, cutoff=MIN_SIMILARITY)
     hint = f"Did you mean {matches[0]}?" if matches else f"Send only {', '.join(known)}." if known else "Send none."
@@ -114,7 +114,7 @@ def _build_unknown_error(path: list[str | int], name: str, schema: dict[str, Any
 
 
 def _build_message(
-    kind: Any, name: str, value: Any, argument: dict[str, Any], expected: str, find_id_source: IdSourceFinder
+    kind: Any, name: str, value: Any, argument: Schema, expected: str, find_id_source: IdSourceFinder
 ) -> str:
     if kind.name == "format" and kind.format == "uuid":
         return _build_id_message(name, str(value), find_id_source)
@@ -170,7 +170,7 @@ def _get_value(instance: Any, path: list[str | int]) -> Any:
     return instance
 
 
-def get_subschema(schema: dict[str, Any], path: list[str | int]) -> dict[str, Any]:
+def get_subschema(schema: Schema, path: list[str | int]) -> dict[str, Any]:
     """Return the subschema for a path in the instance, following properties, items and $ref; {} if there is none."""
     subschema: Any = schema
     for part in path:

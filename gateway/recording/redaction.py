@@ -17,6 +17,7 @@ from gateway.contracts.envelopes import EnvelopeResponse
 from registry.catalog.model import CatalogOp
 from registry.checks import text_locations
 from registry.jsonschema import dialect
+from registry.jsonschema.dialect import Schema
 
 REDACTED = "[redacted]"
 MARKS = ("writeOnly", "x-redact")
@@ -93,7 +94,7 @@ def _find_marked_names(schema: bytes) -> frozenset[str]:
     )
 
 
-def _is_marked(schema: Any, root: dict[str, Any]) -> bool:
+def _is_marked(schema: Any, root: Schema) -> bool:
     """Whether a schema is marked as secret, or any part of it: an alternative, a $ref target or a list item."""
     stack, seen = [schema], set[int]()
     while stack:

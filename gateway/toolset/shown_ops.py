@@ -77,5 +77,7 @@ def split_refused(catalog: Catalog, ops: Iterable[CatalogOp]) -> tuple[list[Cata
 
 
 def _is_refused(op: CatalogOp) -> bool:
-    reading = CheckedOp({"op": op.op, "tool_name": op.tool_name, "parameters_schema": op.schema})
+    reading = CheckedOp(
+        {"op": op.op, "tool_name": op.tool_name, "kind": op.kind, "summary": op.summary, "parameters_schema": op.schema}
+    )
     return any(finding.rule != providers.TOP_LEVEL.name for finding in providers.check(reading))

@@ -8,6 +8,7 @@ from core.text import token_budget
 from gateway.access.request_context import Caller, UserContext
 from registry.catalog.model import CatalogOp, Visibility
 from registry.help.typed_tools import TypedTool, fill_nulls
+from registry.jsonschema.dialect import Schema
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +21,7 @@ class ShownTool:
 
     name: str
     description: str
-    parameters: dict[str, Any]
+    parameters: Schema
     op: CatalogOp | None = None
     strict_parameters: dict[str, Any] | None = None
     is_deferred: bool = False
@@ -74,7 +75,7 @@ class SurfaceTools:
     left_out: tuple[str, ...] = ()
 
 
-def count_definition_tokens(name: str, description: str, parameters: dict[str, Any]) -> int:
+def count_definition_tokens(name: str, description: str, parameters: Schema) -> int:
     """Return the tokens of a tool's definition as a function of Chat Completions (o200k_base)."""
     function = {"name": name, "description": description, "parameters": parameters}
     return token_budget.count_json({"type": "function", "function": function})

@@ -12,11 +12,13 @@ from registry.catalog.model import (
     CatalogSection,
     map_names_to_paths,
 )
+from registry.jsonschema.dialect import Schema
 from registry.models import ROOT, Agent, PromptSection
+from registry.snapshot.entries import AgentEntry, ExampleEntry, GroupEntry, OpEntry, SectionEntry, Snapshot
 from registry.vocabulary import NO_VOCABULARY, CatalogVocabulary
 
 
-def build_catalog(version: str, content: dict[str, Any], tokens: dict[str, list[int]] | None = None) -> Catalog:
+def build_catalog(version: str, content: Snapshot, tokens: dict[str, list[int]] | None = None) -> Catalog:
     """Build the catalog from a release's content."""
     words = _build_vocabulary(content)
     ops = {entry["op"]: build_op(entry, words) for entry in content["ops"]}
@@ -29,16 +31,19 @@ def build_catalog(version: str, content: dict[str, Any], tokens: dict[str, list[
         names=map_names_to_paths(ops, groups),
         prompts=_build_prompts(content.get("sections", [])),
         agents=_build_agents(content.get("agents", [])),
-        pins=tuple(CatalogPin(**{**entry, "ops": tuple(entry["ops"])}) for entry in content.get("pins", [])),
+        pins=tuple(
+            CatalogPin(pin["surface"], pin["context"], pin["model_family"], tuple(pin["ops"]), pin["max_tokens"])
+            for pin in content.get("pins", [])
+        ),
         domains=_build_domains(content["groups"]),
         vocabulary=words,
         tokens=tokens or {},
     )
 
 
-def build_op(entry: dict[str, Any], words: CatalogVocabulary = NO_VOCABULARY) -> CatalogOp:
+def build_op(entry: OpEntry, words: CatalogVocabulary = NO_VOCABULARY) -> CatalogOp:
     """Build a catalog op from a release's entry. Its schema gets the words that the vocabulary has for its values."""
-    fields = dict(entry)
+    fields: dict[str, Any] = dict(entry)
     fields["schema"] = words.add_value_aliases(fields["op"], fields.pop("parameters_schema"))
     fields["vocabulary"] = words
     fields["display_only"] = frozenset(fields.get("display_only", ()))
@@ -48,13 +53,13 @@ def build_op(entry: dict[str, Any], words: CatalogVocabulary = NO_VOCABULARY) ->
     return CatalogOp(**fields)
 
 
-def _build_vocabulary(content: dict[str, Any]) -> CatalogVocabulary:
+def _build_vocabulary(content: Snapshot) -> CatalogVocabulary:
     """Build the vocabulary of a release. One that has none is older, or its draft never got the shipped words."""
-    entries = content.get(vocabulary.KEY)
+    entries = content.get("vocabulary")
     return CatalogVocabulary.build(entries) if entries is not None else vocabulary.get_shipped_names()
 
 
-def _build_prompts(entries: list[dict[str, Any]]) -> dict[str, tuple[CatalogSection, ...]]:
+def _build_prompts(entries: list[SectionEntry]) -> dict[str, tuple[CatalogSection, ...]]:
     sections_by_prompt: dict[str, tuple[CatalogSection, ...]] = {}
     for entry in sorted(entries, key=lambda entry: (entry["position"], entry["name"])):
         if entry["status"] == PromptSection.Status.ACTIVE:
@@ -63,7 +68,7 @@ def _build_prompts(entries: list[dict[str, Any]]) -> dict[str, tuple[CatalogSect
     return sections_by_prompt
 
 
-def _build_domains(entries: list[dict[str, Any]]) -> dict[str, CatalogDomain]:
+def _build_domains(entries: list[GroupEntry]) -> dict[str, CatalogDomain]:
     domains = (
         CatalogDomain(entry["discovery_name"], entry["path"], entry.get("discovery_summary") or entry["summary"])
         for entry in entries
@@ -72,7 +77,7 @@ def _build_domains(entries: list[dict[str, Any]]) -> dict[str, CatalogDomain]:
     return {domain.name: domain for domain in domains}
 
 
-def _build_agents(entries: list[dict[str, Any]]) -> dict[str, CatalogAgent]:
+def _build_agents(entries: list[AgentEntry]) -> dict[str, CatalogAgent]:
     agents: dict[str, CatalogAgent] = {}
     for entry in entries:
         fields: dict[str, Any] = {
@@ -83,7 +88,7 @@ def _build_agents(entries: list[dict[str, Any]]) -> dict[str, CatalogAgent]:
     return agents
 
 
-def _order_example(example: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
+def _order_example(example: ExampleEntry, schema: Schema) -> dict[str, Any]:
     """Return an example in reading order: title, args (required ones first), note."""
     required = schema.get("required", [])
     args = {name: example["args"][name] for name in sorted(example["args"], key=lambda name: name not in required)}

@@ -11,6 +11,7 @@ from registry.catalog.connections import Connections, UpstreamTarget
 from registry.catalog.switches import ALL_ON, Switches
 from registry.jsonschema import dialect
 from registry.jsonschema.arguments import has_flat_properties, iter_arguments
+from registry.jsonschema.dialect import Schema
 from registry.jsonschema.validator import SchemaValidator
 from registry.models import ROOT, Op, get_parent_path
 from registry.request_mapping import RequestMapping, parse_mapping
@@ -32,7 +33,7 @@ class CatalogOp:
     tool_name: str
     kind: str
     summary: str
-    schema: dict[str, Any]
+    schema: Schema
     upstream_name: str = ""
     entity: str = ""
     action: str = ""
@@ -103,7 +104,7 @@ class CatalogOp:
         """The schema of each argument, by argument name."""
         if not has_flat_properties(self.schema):
             return {name: schema for name, schema, _ in iter_arguments(self.schema)}
-        schemas_by_name: dict[str, dict[str, Any]] = self.schema.get("properties", {})
+        schemas_by_name: dict[str, Schema] = self.schema.get("properties", {})
         return schemas_by_name
 
     @cached_property

@@ -4,7 +4,6 @@ Each rule is declared in the module of its family, with its severity and a fix. 
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any
 
 from registry.catalog import builder
 from registry.checks import (
@@ -27,6 +26,7 @@ from registry.help import token_counts
 from registry.models import Op
 from registry.snapshot import snapshot
 from registry.snapshot.copy_kinds import COPY_KINDS, Kind
+from registry.snapshot.entries import Entry, OpEntry, Snapshot
 
 __all__ = [
     "RULES",
@@ -69,7 +69,7 @@ RULES: dict[str, CheckRule] = {rule.name: rule for rules in _RULE_FAMILIES for r
 TokenCountsByOp = Mapping[str, Sequence[int]]
 
 
-def check_entry(entry: dict[str, Any], context: CheckContext) -> list[Finding]:
+def check_entry(entry: OpEntry, context: CheckContext) -> list[Finding]:
     """Return all findings of one op, saved or not, checked against all other ops. Blocking ones come first.
 
     `entry` has the form of registry.snapshot.snapshot. The op with the same path in the context is ignored. An entry
@@ -95,7 +95,7 @@ def check_draft() -> list[Finding]:
     return check_content(content, imported=get_imported_paths())
 
 
-def check_content(content: dict[str, Any], *, imported: Collection[str] = ()) -> list[Finding]:
+def check_content(content: Snapshot, *, imported: Collection[str] = ()) -> list[Finding]:
     """Return the blocking findings of a snapshot or, if there are none, its warnings.
 
     `imported` has the paths of ops that were imported from a list of functions.
@@ -108,7 +108,7 @@ def check_content(content: dict[str, Any], *, imported: Collection[str] = ()) ->
 
 
 def find_warnings(
-    content: dict[str, Any],
+    content: Snapshot,
     counts: TokenCountsByOp,
     *,
     imported: Collection[str] = (),
@@ -133,7 +133,7 @@ def find_warnings(
     return list(_drop_waived(findings))
 
 
-def _iter_warnings(entry: dict[str, Any], context: CheckContext, counts: TokenCountsByOp) -> Iterator[Finding]:
+def _iter_warnings(entry: OpEntry, context: CheckContext, counts: TokenCountsByOp) -> Iterator[Finding]:
     if entry.get("status", Op.Status.ACTIVE) != Op.Status.ACTIVE:
         return  # models do not see it
     op = CheckedOp(entry)
@@ -150,11 +150,11 @@ def _iter_warnings(entry: dict[str, Any], context: CheckContext, counts: TokenCo
         yield from single_op.check_budgets(op.op, counts[op.op])
 
 
-def _iter_other_entries(content: dict[str, Any]) -> Iterator[tuple[Kind, str, dict[str, Any]]]:
+def _iter_other_entries(content: Snapshot) -> Iterator[tuple[Kind, str, Entry]]:
     """Yield (kind, name, entry) of everything but ops."""
     for kind, copy_kind in COPY_KINDS.items():
         if kind != Kind.OP:
-            yield from ((kind, copy_kind.get_name(entry), entry) for entry in content.get(copy_kind.key, []))
+            yield from ((kind, copy_kind.get_name(entry), entry) for entry in copy_kind.get_entries(content))
 
 
 def _drop_waived(findings: Iterator[Finding] | list[Finding]) -> Iterator[Finding]:

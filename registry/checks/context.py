@@ -20,6 +20,7 @@ from registry.checks import errors, text_locations
 from registry.models import ROOT, Group, Op, OpAlias, get_parent_path
 from registry.search import tokenizer
 from registry.snapshot import snapshot
+from registry.snapshot.entries import OpEntry, Snapshot
 
 MIN_SIMILARITY = 0.88  # share of the weight of all words of two summaries that they have in common
 MAX_COMPARED = 1_000  # summaries compared with one; bounds the time for a catalog of near-duplicates
@@ -100,13 +101,13 @@ def extract_words(summary: str) -> WordSet:
 class CheckContext:
     """A snapshot as the checks of one op need it. Immutable: build a new one when the draft changes."""
 
-    ops: dict[str, dict[str, Any]]
+    ops: dict[str, OpEntry]
     groups: frozenset[str]
     names: dict[str, str]  # every path, tool name and alias -> path
     imported: frozenset[str] = frozenset()  # paths of ops with untrusted text
 
     @classmethod
-    def from_content(cls, content: dict[str, Any], *, imported: Collection[str] = ()) -> "CheckContext":
+    def from_content(cls, content: Snapshot, *, imported: Collection[str] = ()) -> "CheckContext":
         """Prepare a snapshot. `imported` has the paths of ops that were imported from a list of functions."""
         ops = {op["op"]: op for op in content["ops"]}
         groups = frozenset([ROOT, *(group["path"] for group in content["groups"])])
@@ -139,7 +140,7 @@ class CheckContext:
         """Return whether a word is an argument or a name of any op, so that prose may mention it elsewhere."""
         return word in self._known_words
 
-    def iter_ops_named(self, names: Iterable[str]) -> Iterator[dict[str, Any]]:
+    def iter_ops_named(self, names: Iterable[str]) -> Iterator[OpEntry]:
         """Yield the entries of the ops with these names."""
         for name in names:
             if (path := self.names.get(name)) is not None:
@@ -149,7 +150,7 @@ class CheckContext:
         """Return the paths of the ops in the group of a path; the path itself need not exist."""
         return self._ops_by_group.get(get_parent_path(path), [])
 
-    def get_argument_names(self, op: dict[str, Any]) -> frozenset[str]:
+    def get_argument_names(self, op: OpEntry) -> frozenset[str]:
         """Return every name that a call of an op may send (see text_locations.collect_argument_names)."""
         path = op["op"]
         if path not in self._argument_names:

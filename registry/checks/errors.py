@@ -13,6 +13,7 @@ from registry.jsonschema.arguments import iter_arguments
 from registry.models import ROOT, get_parent_path
 from registry.snapshot.copy_kinds import COPY_KINDS, Kind
 from registry.snapshot.diff import CopyChange
+from registry.snapshot.entries import OpEntry, Snapshot
 
 
 def _make_blocking_rule(name: str, what: str, fix: str) -> CheckRule:
@@ -88,7 +89,7 @@ RULES = (
 
 
 def find_errors(
-    content: dict[str, Any],
+    content: Snapshot,
     *,
     canonical_text: str | None = None,
     valid_paths: Collection[str] = (),
@@ -110,20 +111,20 @@ def find_errors(
     return findings + list(_find_other_errors(content, ages))
 
 
-def _find_other_errors(content: dict[str, Any], ages: EntryAges) -> Iterator[Finding]:
+def _find_other_errors(content: Snapshot, ages: EntryAges) -> Iterator[Finding]:
     """Yield the findings of everything but ops, which need sendable text for further checks."""
     unsendable = [
         finding
         for kind, copy_kind in COPY_KINDS.items()
         if kind != Kind.OP
-        for entry in content.get(copy_kind.key, [])
+        for entry in copy_kind.get_entries(content)
         if (finding := _find_unsendable(copy_kind.get_name(entry), "content", entry, kind))
     ]
     names = {name: op["op"] for op in content["ops"] for name in list_op_names(op)}
     yield from unsendable or surface_copy.find_errors(content, names=names, ages=ages)
 
 
-def find_op_errors(op: dict[str, Any], *, is_sendable: bool = False) -> list[Finding]:
+def find_op_errors(op: OpEntry, *, is_sendable: bool = False) -> list[Finding]:
     """Return the blocking findings of one op, without looking at other ops. Pass `is_sendable` if that is known."""
     path, schema = op["op"], op["parameters_schema"]
     if invalid := [field for field, is_valid in _FIELD_SHAPES.items() if not is_valid(op.get(field))]:
@@ -164,7 +165,7 @@ def find_op_errors(op: dict[str, Any], *, is_sendable: bool = False) -> list[Fin
 
 
 def find_name_errors(
-    op: dict[str, Any],
+    op: OpEntry,
     *,
     names: Mapping[str, str],
     groups: Collection[str],
@@ -189,15 +190,15 @@ def find_name_errors(
         yield SUCCESSOR_UNKNOWN.make_finding(path, "successor", f"There is no op {successor}.")
 
 
-def list_op_names(op: dict[str, Any]) -> list[str]:
+def list_op_names(op: OpEntry) -> list[str]:
     """Return the path, tool name and aliases of an op. A tool name equal to the path is listed once."""
     return [name for _, name in _iter_op_names(op)]
 
 
-def find_without_id_errors(op: dict[str, Any], ops: Mapping[str, dict[str, Any]]) -> Iterator[Finding]:
+def find_without_id_errors(op: OpEntry, ops: Mapping[str, OpEntry]) -> Iterator[Finding]:
     """Yield findings about `without_id`: the op to run instead must be a read without required arguments."""
     path, field = op["op"], "without_id"
-    if not (name := op.get(field)):
+    if not (name := op.get("without_id")):
         return
     replacement = ops.get(name)
     if replacement is None:
@@ -213,7 +214,7 @@ def find_without_id_errors(op: dict[str, Any], ops: Mapping[str, dict[str, Any]]
         yield WITHOUT_ID_WRONG.make_finding(path, field, message, "Leave it empty.")
 
 
-def _find_all_name_errors(content: dict[str, Any], ages: EntryAges) -> Iterator[Finding]:
+def _find_all_name_errors(content: Snapshot, ages: EntryAges) -> Iterator[Finding]:
     """Yield findings for repeated names and for missing groups."""
     groups = {group["path"] for group in content["groups"]} | {ROOT}
     names: dict[str, str] = {}
@@ -228,7 +229,7 @@ def _find_all_name_errors(content: dict[str, Any], ages: EntryAges) -> Iterator[
         yield from _find_missing_group(path, groups, "path", Kind.GROUP)
 
 
-def _iter_op_names(op: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def _iter_op_names(op: OpEntry) -> Iterator[tuple[str, str]]:
     """Yield (field, name) for the path, tool name and aliases of an op."""
     yield "op", op["op"]
     if op["tool_name"] != op["op"]:
@@ -269,13 +270,13 @@ def _build_schema_finding(path: str, sentence: str) -> Finding:
     return SCHEMA_INVALID.make_finding(path, "parameters_schema", f"{message}." if separator else message, fix)
 
 
-def _list_required_arguments(op: dict[str, Any]) -> list[str]:
+def _list_required_arguments(op: OpEntry) -> list[str]:
     schema = op["parameters_schema"]
     required = schema.get("required", []) if isinstance(schema, dict) else []
     return required if isinstance(required, list) else []
 
 
-def _find_unsendable(name: str, field: str, entry: dict[str, Any], kind: Kind = Kind.OP) -> Finding | None:
+def _find_unsendable(name: str, field: str, entry: Mapping[str, Any], kind: Kind = Kind.OP) -> Finding | None:
     try:
         text = json_text.canonicalize(entry).decode()
     except ValueError as error:

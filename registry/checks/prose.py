@@ -6,7 +6,6 @@ if it differs from an argument by a letter or two.
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from core.text import english
 from registry.checks import text_locations
@@ -16,6 +15,7 @@ from registry.checks.text_locations import CheckedOp
 from registry.jsonschema import dialect
 from registry.models import Op
 from registry.search import tokenizer
+from registry.snapshot.entries import OpEntry
 
 ARGUMENT = CheckRule(
     "argument_unknown",
@@ -146,7 +146,7 @@ def _collect_values(reading: CheckedOp) -> frozenset[str]:
     return frozenset(values)
 
 
-def check_policies(entry: dict[str, Any]) -> Iterator[Finding]:
+def check_policies(entry: OpEntry) -> Iterator[Finding]:
     """Yield a finding for each dont that forbids what a do asks for."""
     dos = list(text_locations.iter_policy_rules(entry, "do"))
     for field, dont in text_locations.iter_policy_rules(entry, "dont"):

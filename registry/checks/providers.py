@@ -6,12 +6,12 @@ use) and the OpenAI API (function calling, strict mode).
 
 import re
 from collections.abc import Iterator
-from typing import Any
 
 from registry.checks import text_locations
 from registry.checks.finding import CheckRule, Finding
 from registry.checks.text_locations import CheckedOp
 from registry.jsonschema import dialect
+from registry.jsonschema.dialect import Schema
 
 MAX_LEVELS = 10  # of nested objects: OpenAI, strict mode
 MAX_VALUES = 1_000  # in all enums of a schema: OpenAI, strict mode
@@ -88,7 +88,7 @@ def _check_sizes(reading: CheckedOp) -> Iterator[Finding]:
             yield TOO_MANY_VALUES.make_finding(op, f"{path}/enum", message)
 
 
-def _count_object_levels(schema: dict[str, Any]) -> int:
+def _count_object_levels(schema: Schema) -> int:
     """Return how many levels of objects are nested, without following references."""
     member_schemas = [
         part

@@ -10,8 +10,10 @@ from registry.checks.context import CheckContext
 from registry.checks.finding import CheckRule, Finding, Severity
 from registry.checks.text_locations import CheckedOp
 from registry.jsonschema import dialect, signatures, validator
+from registry.jsonschema.dialect import Schema
 from registry.models import Op
 from registry.snapshot.copy_kinds import Kind
+from registry.snapshot.entries import OpEntry
 from registry.text import cleanup
 
 SHORT, FULL = 180, 450  # o200k_base tokens of a help body as sent
@@ -93,12 +95,12 @@ def _format_default(value: Any) -> str:
     return signatures.format_literal(value)[:MAX_SHOWN]
 
 
-def _find_refusals(schema: dict[str, Any], value: Any, root: dict[str, Any]) -> list[str]:
+def _find_refusals(schema: Schema, value: Any, root: Schema) -> list[str]:
     wrapper = {"type": "object", "properties": {"v": schema}} | dialect.collect_definitions(root, schema)
     return validator.find_instance_problems(wrapper, {"v": value})
 
 
-def find_unrunnable_ops(ops: Iterable[dict[str, Any]]) -> list[Finding]:
+def find_unrunnable_ops(ops: Iterable[OpEntry]) -> list[Finding]:
     """Return a blocking finding for each op that exec would refuse to run. Takes one query.
 
     Drafts may have such ops, so this is separate from `find_errors`. Models do not see ops that are retired or switched
@@ -118,7 +120,7 @@ def find_unrunnable_ops(ops: Iterable[dict[str, Any]]) -> list[Finding]:
     return findings
 
 
-def check_summary(entry: dict[str, Any], context: CheckContext) -> Iterator[Finding]:
+def check_summary(entry: OpEntry, context: CheckContext) -> Iterator[Finding]:
     """Yield findings about the summary of an op."""
     path, summary = entry["op"], entry["summary"]
     yield from check_length(path, summary)

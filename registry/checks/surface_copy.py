@@ -13,6 +13,7 @@ from registry.checks.finding import NO_AGES, CheckRule, EntryAges, Finding, Seve
 from registry.help.typed_tools import TypedTools
 from registry.search import tokenizer
 from registry.snapshot.copy_kinds import AGENT_PREFIX, AGENTS_PATH, COPY_KINDS, Kind
+from registry.snapshot.entries import GroupEntry, PinEntry, SectionEntry, Snapshot
 
 SURFACE_PROMPT_SUFFIX = "_surface"  # suffix of a surface's prompt name: gateway_surface
 DISCOVER_AGENTS = "discover_agents"  # the discovery tool that lists the agents
@@ -81,24 +82,24 @@ RULES = (
 )
 
 
-def find_errors(content: dict[str, Any], *, names: Mapping[str, str], ages: EntryAges = NO_AGES) -> Iterator[Finding]:
+def find_errors(content: Snapshot, *, names: Mapping[str, str], ages: EntryAges = NO_AGES) -> Iterator[Finding]:
     """Yield the blocking findings of a snapshot's entries other than ops. `names` are those of ops: {name: path}.
 
     If an op and another entry contradict each other, the finding is about the newer one.
     """
-    paths = frozenset(op["op"] for op in content["ops"])
+    tool_names = {op["op"]: op["tool_name"] for op in content["ops"]}
     yield from _find_repeated_entries(content)
     for section in content.get("sections", []):
-        yield from find_off_surface_names(section, content["ops"], content.get("pins", []), names=names, ages=ages)
+        yield from find_off_surface_names(section, tool_names, content.get("pins", []), names=names, ages=ages)
     for kind in (Kind.AGENT, Kind.PIN):
-        for entry in content.get(COPY_KINDS[kind].key, []):
-            yield from _find_unknown_ops(kind, entry, paths)
+        for entry in COPY_KINDS[kind].get_entries(content):
+            yield from _find_unknown_ops(kind, entry, tool_names)
     yield from _find_reserved_paths(content)
     yield from _find_reserved_names(content)
     yield from _find_taken_discovery_names(content["groups"], names, ages)
 
 
-def find_warnings(content: dict[str, Any]) -> Iterator[Finding]:
+def find_warnings(content: Snapshot) -> Iterator[Finding]:
     """Yield the warnings of a snapshot's entries other than ops."""
     pins = content.get("pins", [])
     if not pins:
@@ -115,21 +116,21 @@ def find_warnings(content: dict[str, Any]) -> Iterator[Finding]:
 
 
 def find_off_surface_names(
-    section: dict[str, Any],
-    ops: Iterable[dict[str, Any]],
-    pins: Iterable[dict[str, Any]] = (),
+    section: SectionEntry,
+    tool_names: Mapping[str, str],
+    pins: Iterable[PinEntry] = (),
     *,
     names: Mapping[str, str] = MappingProxyType({}),
     ages: EntryAges = NO_AGES,
 ) -> Iterator[Finding]:
-    """Yield findings for names in a surface's prompt that are not on that surface. `ops` need op and tool_name.
+    """Yield findings for names in a surface's prompt that are not on that surface. `tool_names` are {path: tool name}.
 
     A finding is about the section, or about an op (of `names`) that is newer and has taken a name in its text.
     """
     if not section["prompt"].endswith(SURFACE_PROMPT_SUFFIX):
         return
     surface = section["prompt"].removesuffix(SURFACE_PROMPT_SUFFIX)
-    hidden_names = _list_hidden_names(surface, list(ops), pins)
+    hidden_names = _list_hidden_names(surface, tool_names, pins)
     section_name = COPY_KINDS[Kind.SECTION].get_name(section)
     for field in ("title", "text"):
         for name in sorted(find_names_in_text(section[field], hidden_names)):
@@ -149,18 +150,16 @@ def find_names_in_text(text: str, names: Collection[str]) -> set[str]:
     return {word for word in words if word in names and not (word.isalpha() and word == word.lower())}
 
 
-def _list_hidden_names(surface: str, ops: list[dict[str, Any]], pins: Iterable[dict[str, Any]]) -> set[str]:
+def _list_hidden_names(surface: str, tool_names: Mapping[str, str], pins: Iterable[PinEntry]) -> set[str]:
     """Return the names of ops and gateway tools that a model is never shown on a surface."""
-    paths = {op["op"] for op in ops}
-    tool_names = {
-        op["op"]: op["tool_name"]
-        for op in ops
-        if op["tool_name"] != op["op"] and op["tool_name"] not in PRODUCT_TOOLS  # the op is to blame, not the text
+    paths = set(tool_names)
+    hidden_tools = {  # of those that are left out, the op is to blame, not the text
+        path: name for path, name in tool_names.items() if name != path and name not in PRODUCT_TOOLS
     }
     pinned_paths = {path for pin in pins if pin["surface"] == surface for path in pin["ops"]}
     hidden_names: dict[str, set[str]] = {
-        Surface.GATEWAY: set(tool_names.values()),
-        Surface.HYBRID: {name for path, name in tool_names.items() if path not in pinned_paths},
+        Surface.GATEWAY: set(hidden_tools.values()),
+        Surface.HYBRID: {name for path, name in hidden_tools.items() if path not in pinned_paths},
         Surface.NATIVE: paths | GATEWAY_TOOLS,
         Surface.DISCOVERY: paths | (GATEWAY_TOOLS - {"tool_exec"}),
         Surface.LEGACY: paths | GATEWAY_TOOLS,
@@ -168,7 +167,7 @@ def _list_hidden_names(surface: str, ops: list[dict[str, Any]], pins: Iterable[d
     return hidden_names.get(surface, set())
 
 
-def _find_repeated_entries(content: dict[str, Any]) -> Iterator[Finding]:
+def _find_repeated_entries(content: Snapshot) -> Iterator[Finding]:
     sections = content.get("sections", [])
     for (prompt, section_name), count in Counter((each["prompt"], each["name"]) for each in sections).items():
         if count > 1:
@@ -176,13 +175,13 @@ def _find_repeated_entries(content: dict[str, Any]) -> Iterator[Finding]:
             yield SECTION_REPEATED.make_finding(f"{prompt}/{section_name}", "name", message, kind=Kind.SECTION)
     for kind in (Kind.AGENT, Kind.PIN, Kind.VOCABULARY):
         copy_kind = COPY_KINDS[kind]
-        for name, count in Counter(copy_kind.get_name(entry) for entry in content.get(copy_kind.key, [])).items():
+        for name, count in Counter(copy_kind.get_name(entry) for entry in copy_kind.get_entries(content)).items():
             if count > 1:
                 message = f"{count} {copy_kind.plural} have this name."
                 yield ENTRY_REPEATED.make_finding(name, copy_kind.name_fields[0], message, kind=kind)
 
 
-def _find_unknown_ops(kind: Kind, entry: dict[str, Any], paths: frozenset[str]) -> Iterator[Finding]:
+def _find_unknown_ops(kind: Kind, entry: Mapping[str, Any], paths: Collection[str]) -> Iterator[Finding]:
     if entry.get("status", "active") != "active":
         return
     for index, pattern in enumerate(entry["ops"]):
@@ -193,17 +192,17 @@ def _find_unknown_ops(kind: Kind, entry: dict[str, Any], paths: frozenset[str]) 
             yield OPS_UNKNOWN.make_finding(name, join_pointer("ops", index), message, kind=kind)
 
 
-def _find_reserved_paths(content: dict[str, Any]) -> Iterator[Finding]:
+def _find_reserved_paths(content: Snapshot) -> Iterator[Finding]:
     for kind in (Kind.GROUP, Kind.OP):
         copy_kind = COPY_KINDS[kind]
-        for entry in content[copy_kind.key]:
+        for entry in copy_kind.get_entries(content):
             path = copy_kind.get_name(entry)
             if path.startswith(AGENT_PREFIX) or (path == AGENTS_PATH and kind == Kind.OP):
                 message = f"{AGENTS_PATH} is where help lists the agents."
                 yield RESERVED_PATH.make_finding(path, copy_kind.name_fields[0], message, kind=kind)
 
 
-def _find_reserved_names(content: dict[str, Any]) -> Iterator[Finding]:
+def _find_reserved_names(content: Snapshot) -> Iterator[Finding]:
     for op in content["ops"]:
         for field, names in (("op", [op["op"]]), ("tool_name", [op["tool_name"]]), ("aliases", op.get("aliases", []))):
             for name in names:
@@ -216,7 +215,7 @@ _RESERVED = frozenset(map(tokenizer.normalise_name, PRODUCT_TOOLS))
 
 
 def _find_taken_discovery_names(
-    groups: list[dict[str, Any]], names: Mapping[str, str], ages: EntryAges
+    groups: list[GroupEntry], names: Mapping[str, str], ages: EntryAges
 ) -> Iterator[Finding]:
     seen = {DISCOVER_AGENTS}
     for group in sorted(groups, key=lambda group: ages.get_rank(Kind.GROUP, group["path"])):  # the newest come last

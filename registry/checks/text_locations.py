@@ -8,7 +8,9 @@ from typing import Any
 from core.text import json_text
 from registry.checks.finding import CheckRule, Finding, join_pointer
 from registry.jsonschema import dialect
+from registry.jsonschema.dialect import Schema
 from registry.snapshot.copy_kinds import Kind
+from registry.snapshot.entries import OpEntry
 from registry.text import cleanup
 
 SCHEMA = "parameters_schema"
@@ -35,7 +37,7 @@ class CheckedArgument:
     """One argument, or a member of one: its name, its schema and its path in the entry."""
 
     name: str
-    schema: dict[str, Any]
+    schema: Schema
     field: str
 
     @property
@@ -44,9 +46,9 @@ class CheckedArgument:
         raw_description = self.schema.get("description", "")
         return " ".join(raw_description.split()) if isinstance(raw_description, str) else ""
 
-    def list_value_schemas(self, root: dict[str, Any]) -> list[dict[str, Any]]:
+    def list_value_schemas(self, root: Schema) -> list[Schema]:
         """Return the schemas of its value and list items: alternatives listed separately, references followed."""
-        schemas: list[dict[str, Any]] = []
+        schemas: list[Schema] = []
         pending: list[Any] = [self.schema]
         while pending and len(schemas) < MAX_VALUE_SCHEMAS:
             schema = dialect.dereference(root, pending.pop())
@@ -56,7 +58,7 @@ class CheckedArgument:
                 pending += schema[keyword] if isinstance(schema.get(keyword), list) else []
         return schemas
 
-    def collect_types(self, root: dict[str, Any]) -> set[str]:
+    def collect_types(self, root: Schema) -> set[str]:
         """Return the types of its value, including the types of list items."""
         declared = [form.get("type", []) for form in self.list_value_schemas(root)]
         return {kind for each in declared for kind in ([each] if isinstance(each, str) else each)}
@@ -66,19 +68,18 @@ class CheckedArgument:
 class CheckedOp:
     """An op prepared for checks: its entry, whose schema is valid, and its parts, each computed once."""
 
-    entry: dict[str, Any]
+    entry: OpEntry
 
     @property
     def op(self) -> str:
-        return str(self.entry["op"])
+        return self.entry["op"]
 
     @property
     def schema(self) -> dict[str, Any]:
-        argument_schema: dict[str, Any] = self.entry[SCHEMA]
-        return argument_schema
+        return self.entry["parameters_schema"]
 
     @cached_property
-    def subschemas(self) -> list[tuple[dict[str, Any], str]]:
+    def subschemas(self) -> list[tuple[Schema, str]]:
         """(subschema, path) of each subschema, the schema itself first."""
         return list(iter_subschemas(self.schema))
 
@@ -98,17 +99,17 @@ class CheckedOp:
         return list(_iter_prose(self.entry, self.subschemas))
 
 
-def collect_argument_names(entry: dict[str, Any]) -> frozenset[str]:
+def collect_argument_names(entry: OpEntry) -> frozenset[str]:
     """Return every name that a call of an op may send, at any level, aliases and display-only names included."""
-    return _collect_names(entry, _iter_arguments(iter_subschemas(entry[SCHEMA])))
+    return _collect_names(entry, _iter_arguments(iter_subschemas(entry["parameters_schema"])))
 
 
-def _collect_names(entry: dict[str, Any], arguments: Iterable[CheckedArgument]) -> frozenset[str]:
+def _collect_names(entry: OpEntry, arguments: Iterable[CheckedArgument]) -> frozenset[str]:
     aliases = (part for alias in entry.get("argument_aliases", {}) for part in alias.split("."))
     return frozenset([*(argument.name for argument in arguments), *aliases, *entry.get("display_only", [])])
 
 
-def _iter_arguments(parts: Iterable[tuple[dict[str, Any], str]]) -> Iterator[CheckedArgument]:
+def _iter_arguments(parts: Iterable[tuple[Schema, str]]) -> Iterator[CheckedArgument]:
     for part, path in parts:
         members = part.get("properties", {})
         for name, member in members.items() if isinstance(members, dict) else ():
@@ -117,7 +118,7 @@ def _iter_arguments(parts: Iterable[tuple[dict[str, Any], str]]) -> Iterator[Che
             )
 
 
-def iter_subschemas(schema: dict[str, Any], path: str = SCHEMA) -> Iterator[tuple[dict[str, Any], str]]:
+def iter_subschemas(schema: Schema, path: str = SCHEMA) -> Iterator[tuple[Schema, str]]:
     """Yield (subschema, path), the schema itself first. The schema must be valid, so that the recursion ends."""
     yield schema, path
     if dialect.is_leaf(schema):
@@ -135,22 +136,22 @@ def iter_subschemas(schema: dict[str, Any], path: str = SCHEMA) -> Iterator[tupl
                 yield from iter_subschemas(part, f"{path}/{step}")
 
 
-def _iter_prose(entry: dict[str, Any], parts: list[tuple[dict[str, Any], str]]) -> Iterator[tuple[str, str]]:
+def _iter_prose(entry: OpEntry, parts: list[tuple[Schema, str]]) -> Iterator[tuple[str, str]]:
     for field in ("summary", "description", "notes"):
-        if text := entry.get(field):
+        if text := str(entry.get(field, "")):
             yield field, text
     yield from iter_policy_rules(entry)
     for index, example in enumerate(entry.get("examples", [])):
         for name in ("title", "note"):
-            if text := example.get(name):
+            if text := str(example.get(name, "")):
                 yield join_pointer("examples", index, name), text
     for part, path in parts:
         for name in ("description", dialect.SHORT_NOTE):
-            if isinstance(text := part.get(name), str):
-                yield f"{path}/{name}", text
+            if isinstance(prose := part.get(name), str):
+                yield f"{path}/{name}", prose
 
 
-def iter_policy_rules(entry: dict[str, Any], *kinds: str) -> Iterator[tuple[str, str]]:
+def iter_policy_rules(entry: OpEntry, *kinds: str) -> Iterator[tuple[str, str]]:
     """Yield (field, text) of each policy rule of an op, of these kinds or of all kinds."""
     for kind, texts in entry.get("policy", {}).items():
         if not kinds or kind in kinds:
@@ -184,7 +185,7 @@ def find_hidden_characters(name: str, value: Any, *, kind: Kind = Kind.OP) -> It
             yield HIDDEN.make_finding(name, field, message, f"Without them: {cleaned}" if cleaned else "", kind=kind)
 
 
-def find_instructions(entry: dict[str, Any]) -> Iterator[Finding]:
+def find_instructions(entry: OpEntry) -> Iterator[Finding]:
     """Yield a finding for each text of an imported op that instructs the model."""
     texts = [(field, text) for field, text in iter_strings(entry) if field.startswith(f"{SCHEMA}/")]
     for field in ("summary", "description", "notes"):

@@ -6,11 +6,11 @@ for March 4.
 
 import re
 from collections.abc import Iterator
-from typing import Any
 
 from registry.checks import text_locations
 from registry.checks.finding import CheckRule, Finding
 from registry.checks.text_locations import CheckedArgument, CheckedOp
+from registry.jsonschema.dialect import Schema
 from registry.text import tool_name_words
 
 UNIT = CheckRule(
@@ -129,7 +129,7 @@ def _has_direction(argument: CheckedArgument, scale: frozenset[str], copy: list[
     return any(map(_DIRECTION_HINT.search, [argument.description, *scale_sentences]))
 
 
-def _has_unit(argument: CheckedArgument, root: dict[str, Any]) -> bool:
+def _has_unit(argument: CheckedArgument, root: Schema) -> bool:
     name = tool_name_words.split_name(argument.name)
     if (
         not name
@@ -146,12 +146,12 @@ def _has_unit(argument: CheckedArgument, root: dict[str, Any]) -> bool:
     )
 
 
-def _list_types(form: dict[str, Any]) -> list[str]:
+def _list_types(form: Schema) -> list[str]:
     types = form.get("type", [])
     return [types] if isinstance(types, str) else types
 
 
-def _has_bounds(form: dict[str, Any]) -> bool:
+def _has_bounds(form: Schema) -> bool:
     if "enum" in form or "const" in form:
         return True
     return bool({"minimum", "exclusiveMinimum"} & form.keys()) and bool({"maximum", "exclusiveMaximum"} & form.keys())
@@ -170,7 +170,7 @@ def _guess_date_format(argument: CheckedArgument) -> str:
     return "date-time" if is_date_time else ""
 
 
-def _has_format(argument: CheckedArgument, root: dict[str, Any], copy: list[str]) -> bool:
+def _has_format(argument: CheckedArgument, root: Schema, copy: list[str]) -> bool:
     string_schemas = [form for form in argument.list_value_schemas(root) if "string" in _list_types(form)]
     if all({"format", "pattern", "enum", "const"} & form.keys() for form in string_schemas):
         return True

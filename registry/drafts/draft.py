@@ -6,7 +6,7 @@ Unlike registry.drafts.merge, this overwrites what is there. Every change is rec
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 
 from django.db import IntegrityError, transaction
 
@@ -16,6 +16,7 @@ from registry.models import Op
 from registry.snapshot import diff, snapshot
 from registry.snapshot.copy_kinds import COPY_KINDS, Kind
 from registry.snapshot.diff import Action, CopyChange
+from registry.snapshot.entries import Entry, OpEntry, Snapshot
 
 # Fields of an op that other ops depend on: names that must be unique, and ops that run in place of another.
 _SHARED_FIELDS = {"op", "tool_name", "upstream_name", "aliases", "kind", "successor", "without_id", "parameters_schema"}
@@ -37,19 +38,25 @@ class DraftChanged(Exception):
     """The draft was changed after the user reviewed it; nothing was changed now."""
 
 
-def read_entry(kind: Kind, name: str) -> dict[str, Any] | None:
+def read_entry(kind: Kind, name: str) -> Entry | None:
     """Return the draft's entry with this name, or None."""
     draft_row = get_row(kind, name)
     return None if draft_row is None else snapshot.row_to_entry(draft_row)
 
 
-def preview_write(content: dict[str, Any], *, whole: bool = False) -> list[CopyChange]:
+def read_op_entry(path: str) -> OpEntry | None:
+    """Return the entry of an op in the draft, or None."""
+    row = get_row(Kind.OP, path)
+    return snapshot.op_to_entry(row) if row else None
+
+
+def preview_write(content: Snapshot, *, whole: bool = False) -> list[CopyChange]:
     """Return what writing a snapshot would change in the draft. With `whole`, entries missing from it are removed."""
     return _filter_changes(diff.diff_snapshots(snapshot.snapshot_draft(), content), whole=whole)
 
 
 def write_snapshot(
-    content: dict[str, Any], *, by: str, at: datetime, note: str, whole: bool = False, seen: str = ""
+    content: Snapshot, *, by: str, at: datetime, note: str, whole: bool = False, seen: str = ""
 ) -> list[CopyChange]:
     """Write a snapshot into the draft and return what changed. With `whole`, remove entries that it lacks.
 
@@ -69,7 +76,7 @@ def write_snapshot(
     return changes
 
 
-def write_entry(kind: Kind, name: str, entry: dict[str, Any] | None, *, by: str, at: datetime, note: str) -> CopyChange:
+def write_entry(kind: Kind, name: str, entry: Entry | None, *, by: str, at: datetime, note: str) -> CopyChange:
     """Replace one entry of the draft with another one, under its name. None removes it.
 
     Raises NothingToChange, DraftRefused.
@@ -80,8 +87,8 @@ def write_entry(kind: Kind, name: str, entry: dict[str, Any] | None, *, by: str,
         if change is None:
             raise NothingToChange("The draft already has this content.")
         if entry is not None and _affects_only_itself(change):
-            current_entry = snapshot.row_to_entry(current_row)
-            _refuse_new_problems(checks.find_op_errors(current_entry), checks.find_op_errors(entry))
+            current_entry = snapshot.op_to_entry(current_row)
+            _refuse_new_problems(checks.find_op_errors(current_entry), checks.find_op_errors(cast(OpEntry, entry)))
         else:
             before = snapshot.snapshot_draft()
             _refuse_new_problems(
@@ -114,7 +121,7 @@ def _filter_changes(changes: list[CopyChange], *, whole: bool) -> list[CopyChang
     return [change for change in changes if whole or change.action != Action.REMOVED]
 
 
-def _apply_changes(before: dict[str, Any], content: dict[str, Any], changes: list[CopyChange]) -> dict[str, Any]:
+def _apply_changes(before: Snapshot, content: Snapshot, changes: list[CopyChange]) -> Snapshot:
     """Return the draft's content after the changes."""
     after: dict[Kind, dict[str, Any]] = {}
     for kind in COPY_KINDS:
@@ -125,7 +132,7 @@ def _apply_changes(before: dict[str, Any], content: dict[str, Any], changes: lis
     return snapshot.build_snapshot({kind: list(entries.values()) for kind, entries in after.items()})
 
 
-def _replace_entry(before: dict[str, Any], kind: Kind, name: str, entry: dict[str, Any] | None) -> dict[str, Any]:
+def _replace_entry(before: Snapshot, kind: Kind, name: str, entry: Entry | None) -> Snapshot:
     after = {each: diff.index_entries(before, each) for each in COPY_KINDS}
     after[kind].pop(name, None)
     if entry is not None:
@@ -145,9 +152,9 @@ def _refuse_new_problems(before: Sequence[Any], after: Sequence[Any]) -> None:
         raise DraftRefused(problems)
 
 
-def _refuse_duplicates(content: dict[str, Any]) -> None:
+def _refuse_duplicates(content: Snapshot) -> None:
     """Raise DraftRefused if an entry appears twice: it is unclear which one is meant."""
-    names = [(kind, each.get_name(entry)) for kind, each in COPY_KINDS.items() for entry in content.get(each.key, [])]
+    names = [(kind, each.get_name(entry)) for kind, each in COPY_KINDS.items() for entry in each.get_entries(content)]
     duplicates = [(kind, name) for (kind, name), times in Counter(names).items() if times > 1]
     if duplicates:
         raise DraftRefused(
@@ -155,7 +162,7 @@ def _refuse_duplicates(content: dict[str, Any]) -> None:
         )
 
 
-def _write_changes(content: dict[str, Any], changes: list[CopyChange]) -> None:
+def _write_changes(content: Snapshot, changes: list[CopyChange]) -> None:
     removed = [change for change in changes if change.action == Action.REMOVED]
     for kind in COPY_KINDS:
         for row in get_rows(kind, [change.name for change in removed if change.kind == kind]).values():

@@ -12,6 +12,7 @@ from registry.drafts import draft
 from registry.models import PolicyRule, name_validator
 from registry.snapshot import snapshot
 from registry.snapshot.diff import COPY_KINDS, Action, CopyChange, Kind, is_same_json
+from registry.snapshot.entries import OpEntry
 
 MAX_RULE_LENGTH = PolicyRule._meta.get_field("text").max_length or 0  # characters
 
@@ -106,7 +107,7 @@ class InvalidOpEdit(Exception):
     """The edit cannot be made. The message says why."""
 
 
-def apply_edit(entry: dict[str, Any], edit: OpEdit, text: str, *, argument: str = "") -> dict[str, Any]:
+def apply_edit(entry: OpEntry, edit: OpEdit, text: str, *, argument: str = "") -> OpEntry:
     """Return an op's entry (see registry.snapshot.snapshot) with one more keyword, alias and so on.
 
     `argument` is the argument that an argument alias means. Raises InvalidOpEdit.
@@ -124,10 +125,10 @@ def apply_edit(entry: dict[str, Any], edit: OpEdit, text: str, *, argument: str 
         if text in aliases:
             raise InvalidOpEdit(f"{text} is already an alias of {aliases[text]}.")
         return {**entry, "argument_aliases": {**aliases, text: argument}}
-    if edit in (OpEdit.KEYWORD, OpEdit.ALIAS):
-        field = "keywords" if edit == OpEdit.KEYWORD else "aliases"
-        values = _add_new(snapshot.get_value(entry, field), text.lower() if edit == OpEdit.KEYWORD else text)
-        return {**entry, field: sorted(values) if edit == OpEdit.ALIAS else values}
+    if edit == OpEdit.KEYWORD:
+        return {**entry, "keywords": _add_new(entry.get("keywords", []), text.lower())}
+    if edit == OpEdit.ALIAS:
+        return {**entry, "aliases": sorted(_add_new(entry.get("aliases", []), text))}
     if len(text) > MAX_RULE_LENGTH:
         raise InvalidOpEdit(f"{len(text)} characters; the limit of a rule is {MAX_RULE_LENGTH}.")
     policy = snapshot.get_value(entry, "policy")

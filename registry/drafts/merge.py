@@ -5,7 +5,7 @@ field that an admin changed stays. Each row has one source and is merged only wi
 touches imported copy, and no import touches another. Merging twice changes nothing. Takes a few queries per 500 rows.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,6 +14,7 @@ from registry.models import Op
 from registry.snapshot import snapshot
 from registry.snapshot.copy_kinds import COPY_KINDS, OP_FIELDS, CopyKind, Kind
 from registry.snapshot.diff import Action, CopyChange
+from registry.snapshot.entries import OpEntry
 
 
 @dataclass
@@ -40,7 +41,9 @@ class MergeReport:
         self.added.append(path)
         self.changes.append(CopyChange(kind, name, Action.ADDED))
 
-    def record_existing(self, kind: Kind, name: str, path: str, ours: dict[str, Any], changes: dict[str, Any]) -> None:
+    def record_existing(
+        self, kind: Kind, name: str, path: str, ours: Mapping[str, Any], changes: dict[str, Any]
+    ) -> None:
         """Record an existing row as updated or unchanged."""
         if changes:
             self.updated.append(path)
@@ -50,7 +53,7 @@ class MergeReport:
             self.unchanged += 1
 
 
-def merge_of_source(kind: Kind, entries: Iterable[dict[str, Any]], *, source: str, report: MergeReport) -> None:
+def merge_of_source(kind: Kind, entries: Iterable[Mapping[str, Any]], *, source: str, report: MergeReport) -> None:
     """Merge groups or vocabulary. A row of another source is left alone, because that source's ops may need it."""
     copy_kind = COPY_KINDS[kind]
     model: type[Any] = copy_kind.model
@@ -71,7 +74,7 @@ def merge_of_source(kind: Kind, entries: Iterable[dict[str, Any]], *, source: st
     bulk_writes.save_rows(model, added, changed, copy_kind.fields)
 
 
-def merge_shipped(copy_kind: CopyKind, entries: Iterable[dict[str, Any]], *, report: MergeReport) -> None:
+def merge_shipped(copy_kind: CopyKind, entries: Iterable[Mapping[str, Any]], *, report: MergeReport) -> None:
     """Merge entries of a kind that only comes from the shipped catalog: prompt sections, agents, pins."""
     model: type[Any] = copy_kind.model
     rows = {copy_kind.get_row_name(row): row for row in model.objects.all()}
@@ -93,7 +96,7 @@ def merge_shipped(copy_kind: CopyKind, entries: Iterable[dict[str, Any]], *, rep
     report.no_longer_shipped += sorted(str(row) for row in rows.values() if row.shipped)
 
 
-def merge_ops(entries: Sequence[dict[str, Any]], *, source: str, report: MergeReport) -> None:
+def merge_ops(entries: Sequence[OpEntry], *, source: str, report: MergeReport) -> None:
     """Merge ops with their rules, examples and aliases.
 
     An op whose path or tool name belongs to another source is skipped and reported.
@@ -111,7 +114,8 @@ def merge_ops(entries: Sequence[dict[str, Any]], *, source: str, report: MergeRe
             report.skipped.append(path)
             continue
         if row is None:
-            row, changes = Op(op=path, source=source), dict(entry)
+            row = Op(op=path, source=source)
+            changes: dict[str, Any] = dict(entry)
             report.record_added(Kind.OP, path, path)
             added.append(row)
         else:
@@ -141,7 +145,7 @@ def _get_names_of_other_sources(source: str) -> frozenset[str]:
 
 
 def merge_fields(
-    path: str, base: dict[str, Any] | None, ours: dict[str, Any], theirs: dict[str, Any], report: MergeReport
+    path: str, base: Mapping[str, Any] | None, ours: Mapping[str, Any], theirs: Mapping[str, Any], report: MergeReport
 ) -> dict[str, Any]:
     """Return the incoming fields to apply: those that are new and that no admin has changed here."""
     changes = {}
@@ -156,7 +160,7 @@ def merge_fields(
     return changes
 
 
-def update_row(row: Any, changes: dict[str, Any], entry: dict[str, Any]) -> bool:
+def update_row(row: Any, changes: dict[str, Any], entry: Mapping[str, Any]) -> bool:
     """Set a row's changed fields and its `shipped` entry. Return whether anything was new."""
     if not changes and row.shipped == entry:
         return False

@@ -13,6 +13,7 @@ from registry.evals import comparison
 from registry.evals.comparison import EvalComparison, EvalRun, hash_cases, run_cases
 from registry.models import EvalCase, Release
 from registry.snapshot import snapshot
+from registry.snapshot.entries import OpEntry, Snapshot
 
 RUNS_KEPT = 8
 
@@ -23,7 +24,7 @@ def list_active_cases() -> list[EvalCase]:
 
 
 def compare_with_live(
-    version: str, content: dict[str, Any], live: Release | None, *, blocked: Collection[str] = ()
+    version: str, content: Snapshot, live: Release | None, *, blocked: Collection[str] = ()
 ) -> EvalComparison | None:
     """Compare a draft's content with the live release; None without active cases.
 
@@ -36,7 +37,7 @@ def compare_with_live(
     return comparison.compare_runs(cases, after, run_on_release(live, cases) if live else None)
 
 
-def compare_op_edit(entry: dict[str, Any]) -> EvalComparison | None:
+def compare_op_edit(entry: OpEntry) -> EvalComparison | None:
     """Compare the draft after replacing one op's entry, by path, with the current draft; None without active cases.
 
     Entries that no release could serve are left out.
@@ -45,7 +46,7 @@ def compare_op_edit(entry: dict[str, Any]) -> EvalComparison | None:
     if not cases:
         return None
     content = snapshot.snapshot_draft()
-    edited = {**content, "ops": [entry if op["op"] == entry["op"] else op for op in content["ops"]]}
+    edited: Snapshot = {**content, "ops": [entry if op["op"] == entry["op"] else op for op in content["ops"]]}
     return comparison.compare_runs(cases, _run_on_unchecked(edited, cases), _run_on_unchecked(content, cases))
 
 
@@ -55,7 +56,7 @@ def exceeds_margin(compared: EvalComparison | None) -> bool:
 
 
 def run_on_content(
-    version: str, content: dict[str, Any], cases: Sequence[EvalCase], *, blocked: Collection[str] = ()
+    version: str, content: Snapshot, cases: Sequence[EvalCase], *, blocked: Collection[str] = ()
 ) -> EvalRun:
     """Run cases on the content of a draft, without the ops that no release could serve."""
 
@@ -72,7 +73,7 @@ def run_on_draft(cases: Sequence[EvalCase]) -> EvalRun:
     return _run_on_unchecked(snapshot.snapshot_draft(), cases)
 
 
-def _run_on_unchecked(content: dict[str, Any], cases: Sequence[EvalCase]) -> EvalRun:
+def _run_on_unchecked(content: Snapshot, cases: Sequence[EvalCase]) -> EvalRun:
     blocked = {op["op"] for op in content["ops"] if checks.find_op_errors(op)}
     try:
         version = json_text.hash_canonically(content)

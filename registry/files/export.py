@@ -7,7 +7,7 @@ import io
 import json
 import re
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from registry.models import get_parent_path
 from registry.snapshot import snapshot
 from registry.snapshot.copy_kinds import COPY_KINDS, OP_FIELDS, Kind
 from registry.snapshot.diff import CHANGE_ACTIONS, Action, CopyChange
+from registry.snapshot.entries import OpEntry, Snapshot
 from registry.text import word_diff
 from registry.vocabulary import KEY as VOCABULARY_KEY
 
@@ -38,7 +39,7 @@ class FolderNotEmpty(Exception):
     """The folder has YAML files that this export would not overwrite; nothing was written."""
 
 
-def write_to_folder(content: dict[str, Any], folder: Path) -> list[Path]:
+def write_to_folder(content: Snapshot, folder: Path) -> list[Path]:
     """Write a snapshot into a folder as YAML files. Returns their paths.
 
     Raises FolderNotEmpty if the folder has other YAML files, because they would be read together with these.
@@ -54,7 +55,7 @@ def write_to_folder(content: dict[str, Any], folder: Path) -> list[Path]:
     return list(files)
 
 
-def to_zip(content: dict[str, Any]) -> bytes:
+def to_zip(content: Snapshot) -> bytes:
     """Return a snapshot as a ZIP archive of YAML files."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -64,12 +65,12 @@ def to_zip(content: dict[str, Any]) -> bytes:
     return out.getvalue()
 
 
-def to_files(content: dict[str, Any]) -> dict[str, str]:
+def to_files(content: Snapshot) -> dict[str, str]:
     """Return {file name: YAML text}: one file for the ops of each group, and one for each other kind of entry."""
     documents: dict[str, dict[str, list[dict[str, Any]]]] = {}
     for kind, file in _FILES.items():
         copy_kind = COPY_KINDS[kind]
-        for entry in content.get(copy_kind.key, []):
+        for entry in copy_kind.get_entries(content):
             _get_list(documents, file, copy_kind.key).append(_order_fields(entry, copy_kind.fields))
     for op in content["ops"]:
         _get_list(documents, get_parent_path(op["op"]), "ops").append(_order_op(op))
@@ -83,7 +84,7 @@ def dump_yaml(value: Any) -> str:
     )
 
 
-def to_csv(content: dict[str, Any], tokens: dict[str, list[int]]) -> str:
+def to_csv(content: Snapshot, tokens: dict[str, list[int]]) -> str:
     """Return a snapshot's ops as CSV with a header. Cells that look like formulas start with a quote."""
     return lists.render_csv(
         CSV_COLUMNS,
@@ -109,11 +110,11 @@ def _get_list(documents: dict[str, dict[str, list[dict[str, Any]]]], name: str, 
     return documents.setdefault(name, {}).setdefault(key, [])
 
 
-def _order_op(entry: dict[str, Any]) -> dict[str, Any]:
+def _order_op(entry: OpEntry) -> dict[str, Any]:
     return _order_fields(entry, _FIELDS_IN_ORDER)
 
 
-def _order_fields(entry: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+def _order_fields(entry: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
     return {name: _sort_keys(entry[name]) for name in names if name in entry}
 
 

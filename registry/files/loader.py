@@ -8,7 +8,6 @@ import zlib
 from collections.abc import Iterable, Iterator
 from operator import attrgetter
 from pathlib import Path
-from typing import Any
 
 from django.db import transaction
 
@@ -18,6 +17,7 @@ from registry.drafts.merge import MergeReport
 from registry.files import yaml_format
 from registry.models import Op, Vocabulary
 from registry.snapshot.copy_kinds import COPY_KINDS, Kind
+from registry.snapshot.entries import Snapshot
 
 OWN_FOLDER = Path(__file__).parent.parent / "shipped"  # the ops that the gateway runs itself
 SHIPPED_SOURCE = ""  # the source of shipped rows and of rows that admins added
@@ -46,7 +46,7 @@ def set_app_folders(folders: Iterable[Path]) -> None:
     vocabulary.set_shipped_folders((OWN_FOLDER, *_app_folders))
 
 
-def read_shipped_catalog() -> dict[str, Any]:
+def read_shipped_catalog() -> Snapshot:
     """Return the shipped catalog, with those of the installed apps, as a snapshot. Raises InvalidCatalogFiles."""
     paths = sorted(
         (path for folder in (OWN_FOLDER, *_app_folders) for path in folder.glob("*.yaml")), key=attrgetter("name")
@@ -55,11 +55,11 @@ def read_shipped_catalog() -> dict[str, Any]:
 
 
 @transaction.atomic
-def load_into_draft(content: dict[str, Any]) -> MergeReport:
+def load_into_draft(content: Snapshot) -> MergeReport:
     """Merge a snapshot of shipped copy into the draft and report what was done. Imported rows are left alone."""
     report = MergeReport()
     merge.merge_of_source(Kind.GROUP, content["groups"], source=SHIPPED_SOURCE, report=report)
-    words = content.get(vocabulary.KEY, [])
+    words = COPY_KINDS[Kind.VOCABULARY].get_entries(content)
     merge.merge_of_source(Kind.VOCABULARY, words, source=SHIPPED_SOURCE, report=report)
     merge.merge_ops(content["ops"], source=SHIPPED_SOURCE, report=report)
     paths = {entry["op"] for entry in content["ops"]}
@@ -70,7 +70,7 @@ def load_into_draft(content: dict[str, Any]) -> MergeReport:
     report.no_longer_shipped += sorted({COPY_KINDS[Kind.VOCABULARY].get_row_name(row) for row in rows} - names)
     for kind in (Kind.SECTION, Kind.AGENT, Kind.PIN):
         copy_kind = COPY_KINDS[kind]
-        merge.merge_shipped(copy_kind, content.get(copy_kind.key, []), report=report)
+        merge.merge_shipped(copy_kind, copy_kind.get_entries(content), report=report)
     return report
 
 

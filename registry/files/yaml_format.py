@@ -17,6 +17,7 @@ from registry.jsonschema.validator import SchemaValidator
 from registry.models import Pin
 from registry.snapshot import snapshot
 from registry.snapshot.copy_kinds import COPY_KINDS, KIND_BY_KEY, Kind
+from registry.snapshot.entries import Entry, Snapshot
 from registry.vocabulary import WordKind
 
 MAX_DEPTH = 64  # levels of nested objects and lists; the API has the same limit
@@ -145,12 +146,12 @@ class InvalidCatalogFiles(Exception):
         self.problems = problems
 
 
-def read_folder(folder: Path, *, alone: bool = True) -> dict[str, Any]:
+def read_folder(folder: Path, *, alone: bool = True) -> Snapshot:
     """Return a folder's YAML files as one snapshot (see `parse`). Raises InvalidCatalogFiles."""
     return parse_files({path.name: path.read_bytes() for path in sorted(folder.glob("*.yaml"))}, alone=alone)
 
 
-def parse_files(texts: Mapping[str, bytes], *, alone: bool = True) -> dict[str, Any]:
+def parse_files(texts: Mapping[str, bytes], *, alone: bool = True) -> Snapshot:
     """Return YAML files, {file name: bytes}, as one snapshot (see registry.snapshot.snapshot).
 
     Raises InvalidCatalogFiles.
@@ -158,7 +159,7 @@ def parse_files(texts: Mapping[str, bytes], *, alone: bool = True) -> dict[str, 
     With `alone`, the files must form a complete catalog. Without it they join existing entries, so missing ones are
     not reported.
     """
-    entries: dict[Kind, list[dict[str, Any]]] = {kind: [] for kind in COPY_KINDS}
+    entries: dict[Kind, list[Entry]] = {kind: [] for kind in COPY_KINDS}
     problems: list[Finding] = []
     validators = {kind: SchemaValidator(schema) for kind, schema in _SCHEMAS.items()}
     for file, text in texts.items():

@@ -6,6 +6,7 @@ from typing import Any
 from core.text import token_budget
 from registry.jsonschema import signatures
 from registry.jsonschema.arguments import iter_arguments
+from registry.jsonschema.dialect import Schema
 
 MAX_STEPS = 32  # in which optional arguments are dropped; each step counts tokens, and an op may have hundreds
 MAX_NAMED = 12  # dropped optional arguments listed by name; with more, `omitted` has args.*
@@ -13,7 +14,7 @@ MAX_WITH_ARGUMENTS = 4  # items of a search that show their args; the right op i
 PROSE_FIELDS = ("notes", "policy", "usage", "description", "summary")
 
 
-def fit_op_body(body: dict[str, Any], schema: dict[str, Any], max_tokens: int | None) -> dict[str, Any]:
+def fit_op_body(body: dict[str, Any], schema: Schema, max_tokens: int | None) -> dict[str, Any]:
     """Return an op's body that fits. Drops examples first, then the schema, optional arguments and prose.
 
     `omitted` lists what was dropped. If nothing fits, the smallest form is returned.
@@ -39,7 +40,7 @@ def fit_argument_body(body: dict[str, Any], max_tokens: int | None) -> dict[str,
     return _build_argument_body(body, argument, omitted)
 
 
-def _build_argument_body(body: dict[str, Any], argument: dict[str, Any], omitted: list[str]) -> dict[str, Any]:
+def _build_argument_body(body: dict[str, Any], argument: Schema, omitted: list[str]) -> dict[str, Any]:
     return {**body, "arg": argument} | ({"omitted": omitted} if omitted else {})
 
 
@@ -68,7 +69,7 @@ def add_arguments(body: dict[str, Any], schemas: Sequence[dict[str, Any]], max_t
                 break
 
 
-def _iter_smaller_bodies(body: dict[str, Any], schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _iter_smaller_bodies(body: dict[str, Any], schema: Schema) -> Iterator[dict[str, Any]]:
     """Yield the body at least once, each time with one more part dropped."""
     body = dict(body)
     omitted: list[str] = []

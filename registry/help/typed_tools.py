@@ -9,6 +9,7 @@ from typing import Any
 from core.text import token_budget
 from registry.catalog.model import Catalog, CatalogOp
 from registry.jsonschema import arguments, signatures
+from registry.jsonschema.dialect import Schema
 
 _OP_PATH = re.compile(r"(?<![a-z0-9_])[a-z][a-z0-9_]*(?:\.[a-z0-9_]+)+")
 
@@ -31,7 +32,7 @@ class TypedTool:
     op: CatalogOp
     name: str
     description: str
-    parameters: dict[str, Any]
+    parameters: Schema
 
     @cached_property
     def tokens(self) -> int:
@@ -64,9 +65,9 @@ def build_tools(ops: Iterable[CatalogOp], named: Iterable[CatalogOp]) -> dict[st
     return {op.op: _build_tool(op, names) for op in ops}
 
 
-def make_provider_safe(schema: dict[str, Any]) -> dict[str, Any]:
+def make_provider_safe(schema: Schema) -> dict[str, Any]:
     """Return an argument schema that every provider accepts: an object with all its properties at the top level."""
-    bare_schema: dict[str, Any] = signatures.strip_annotations(schema)
+    bare_schema: Schema = signatures.strip_annotations(schema)
     properties = list(arguments.iter_arguments(bare_schema))
     other_keywords = {
         key: value for key, value in bare_schema.items() if key not in _TOP_LEVEL_KEYWORDS and key != "$ref"
@@ -76,7 +77,7 @@ def make_provider_safe(schema: dict[str, Any]) -> dict[str, Any]:
     return other_keywords | object_keywords | ({"required": required} if required else {})
 
 
-def make_strict(schema: dict[str, Any]) -> dict[str, Any] | None:
+def make_strict(schema: Schema) -> dict[str, Any] | None:
     """Return a schema for strict mode, in which a model sends every argument, and null for one that it leaves out.
 
     None if null already means something for an optional argument (an update that clears a field), or if the schema
@@ -88,7 +89,7 @@ def make_strict(schema: dict[str, Any]) -> dict[str, Any] | None:
         return None
 
 
-def fill_nulls(strict_schema: dict[str, Any], value: Any) -> Any:
+def fill_nulls(strict_schema: Schema, value: Any) -> Any:
     """Return a value as strict mode sends it: with null for every argument that it leaves out, at every level."""
     if isinstance(value, list) and "items" in strict_schema:
         return [fill_nulls(strict_schema["items"], item) for item in value]
@@ -127,7 +128,7 @@ def _make_strict(schema: Any) -> dict[str, Any]:
     return strict
 
 
-def _make_nullable(schema: dict[str, Any]) -> dict[str, Any]:
+def _make_nullable(schema: Schema) -> dict[str, Any]:
     if "type" not in schema or "null" in _list_types(schema) or None in schema.get("enum", ()):
         raise _NotStrictError
     if "enum" in schema or "const" in schema:
@@ -137,7 +138,7 @@ def _make_nullable(schema: dict[str, Any]) -> dict[str, Any]:
     return {**schema, "type": [*_list_types(schema), "null"]}
 
 
-def _list_types(schema: dict[str, Any]) -> list[str]:
+def _list_types(schema: Schema) -> list[str]:
     types = schema.get("type", [])
     return [types] if isinstance(types, str) else list(types)
 

@@ -7,7 +7,7 @@ pinned connection the op is neither shown nor run until the change is approved (
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 
 from django.db import transaction
 from django.db.models import F
@@ -17,6 +17,7 @@ from registry.drafts.merge import MergeReport, iterate_ops_of_source, merge_ops
 from registry.imports.import_source import SourceOp
 from registry.imports.run_import import get_upstream_name
 from registry.models import Connection, Op, UpstreamDefinition
+from registry.snapshot.entries import OpEntry
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,13 +123,13 @@ def approve_changes(connection: Connection, names: Collection[str], *, at: datet
     return report
 
 
-def _build_approved_entry(op: Op, definition: UpstreamDefinition) -> dict[str, Any]:
+def _build_approved_entry(op: Op, definition: UpstreamDefinition) -> OpEntry:
     """Return the entry of an op with the definition as last seen."""
     shipped: dict[str, Any] = op.shipped or {}
     chosen = {name: shipped[name] for name in CHOSEN_FIELDS if name in shipped}
     if definition.seen is None:
-        return {**shipped, "op": op.op, "status": Op.Status.RETIRED}
-    return {**definition.seen, **chosen, "op": op.op}
+        return cast(OpEntry, {**shipped, "op": op.op, "status": Op.Status.RETIRED})
+    return cast(OpEntry, {**definition.seen, **chosen, "op": op.op})
 
 
 def _build_seen_fields(op: SourceOp) -> dict[str, Any]:

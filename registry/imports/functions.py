@@ -7,6 +7,7 @@ from registry.imports.danger import Danger
 from registry.imports.import_source import MAX_SEGMENT, ImportSource, ParsedToolName, Refusal, SourceOp
 from registry.imports.openai import FunctionDefinition, FunctionList
 from registry.jsonschema.arguments import list_required_alternatives
+from registry.jsonschema.dialect import Schema
 from registry.models import Op
 from registry.text import cleanup
 
@@ -26,9 +27,7 @@ def read_functions(document: FunctionList, group: str) -> ImportSource:
     return ImportSource(ops, refusals, tools_text=document.text)
 
 
-def _build_op(
-    function: FunctionDefinition, parsed: ParsedToolName, schema: dict[str, Any], repairs: list[str]
-) -> SourceOp:
+def _build_op(function: FunctionDefinition, parsed: ParsedToolName, schema: Schema, repairs: list[str]) -> SourceOp:
     risk = danger.judge_function(function.name, parsed, cleanup.write_summary(function.description, function.name))
     return SourceOp(
         function.name,
@@ -48,9 +47,7 @@ def find_remarks(function: FunctionDefinition) -> list[str]:
     return remarks
 
 
-def build_fields(
-    function: FunctionDefinition, parsed: ParsedToolName, schema: dict[str, Any], risk: Danger
-) -> dict[str, Any]:
+def build_fields(function: FunctionDefinition, parsed: ParsedToolName, schema: Schema, risk: Danger) -> dict[str, Any]:
     """Return the fields of the op's entry."""
     summary = cleanup.write_summary(function.description, function.name)
     description = cleanup.clean_description(function.description)
@@ -68,7 +65,7 @@ def build_fields(
     }
 
 
-def _write_notes(schema: dict[str, Any]) -> str:
+def _write_notes(schema: Schema) -> str:
     """Return a sentence with the alternative sets of required arguments, which a signature cannot show."""
     alternatives = [" with ".join(names) for names in list_required_alternatives(schema)]
     return f"Send {' or '.join(alternatives)}."[: cleanup.MAX_DESCRIPTION] if alternatives else ""

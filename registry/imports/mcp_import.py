@@ -13,6 +13,7 @@ from registry.imports.document_source import UnreadableDocument
 from registry.imports.import_document import Selection
 from registry.imports.import_source import ImportSource, ParsedToolName, Refusal, SourceOp
 from registry.imports.openai import FunctionDefinition, ProviderFormat
+from registry.jsonschema.dialect import Schema
 from registry.models import Connection, Op
 from registry.text import cleanup
 
@@ -132,7 +133,7 @@ def _build_op(
     tool: dict[str, Any],
     function: FunctionDefinition,
     parsed: ParsedToolName,
-    schema: dict[str, Any],
+    schema: Schema,
     repairs: list[str],
     *,
     needs_subject: bool,

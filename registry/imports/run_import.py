@@ -1,9 +1,9 @@
 """Import ops into the draft: build entries, give them paths, and keep the edits of admins."""
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from django.core.exceptions import ValidationError
 from django.db import transaction
@@ -20,6 +20,7 @@ from registry.models import ROOT, Op, OpAlias, get_parent_path, path_validator
 from registry.search import tokenizer
 from registry.snapshot import snapshot
 from registry.snapshot.copy_kinds import AGENTS_PATH, Kind
+from registry.snapshot.entries import EMPTY_SNAPSHOT, GroupEntry, OpEntry, Snapshot
 from registry.text import cleanup
 from registry.text.cleanup import MAX_TOOL_NAME, clean_tool_name
 from registry.text.tool_name_words import NumberedNames
@@ -44,12 +45,12 @@ NameResolver = Callable[[Catalog, str], str]
 _resolve_name: NameResolver = lambda catalog, name: ""  # noqa: E731, ARG005 - until it is set
 
 
-def build_op_entry(op: SourceOp, *, path: str, tool_name: str, connection: str = "") -> dict[str, Any]:
+def build_op_entry(op: SourceOp, *, path: str, tool_name: str, connection: str = "") -> OpEntry:
     """Return the entry of an op. If its tool name differs from the upstream's, that one is kept as well.
 
     It is a keyword only if it was not free for a tool: the name of another op must not find this one first.
     """
-    entry = {"op": path, "tool_name": tool_name} | op.fields
+    entry = cast(OpEntry, {"op": path, "tool_name": tool_name} | op.fields)
     if connection:
         entry["connection"] = connection
     if op.name != tool_name:
@@ -79,7 +80,7 @@ def choose_tool_name(
     return whole if is_free(whole) else numbered.find_free(prefixed[: MAX_TOOL_NAME - 6], is_free)
 
 
-def build_group_entries(op_entries: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def build_group_entries(op_entries: Iterable[OpEntry]) -> list[GroupEntry]:
     """Return the entries of all groups above these ops, each with a summary of its children."""
     children: dict[str, dict[str, str]] = defaultdict(dict)
     for entry in op_entries:
@@ -120,7 +121,7 @@ class ImportResult:
     retired: list[str] = field(default_factory=list)
     refusals: list[Refusal] = field(default_factory=list)
     remarks: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))  # sentence -> upstream names
-    content: dict[str, Any] = field(default_factory=dict)  # groups and ops of the document, in snapshot form
+    content: Snapshot = field(default_factory=lambda: EMPTY_SNAPSHOT)  # groups and ops of the document
 
 
 @dataclass
@@ -210,7 +211,7 @@ def _is_valid_path(text: str) -> bool:
 
 def _build_entries(
     source: ImportSource, group: str, connection: str, draft: _DraftState, result: ImportResult
-) -> list[dict[str, Any]]:
+) -> list[OpEntry]:
     known_paths = {name: row.op for name, (row, _) in draft.rows.items()}
     parsed_names = {op.name: op.parsed for op in source.ops}
     assigned = op_paths.assign_paths(parsed_names, group, draft.tree, known_paths=known_paths)
@@ -259,7 +260,7 @@ def _asks_first(op: SourceOp, draft: _DraftState) -> bool:
     return op.confirm or bool(shipped.get("confirm"))
 
 
-def _hold_back_copy(entry: dict[str, Any], op: SourceOp, draft: _DraftState, result: ImportResult) -> None:
+def _hold_back_copy(entry: OpEntry, op: SourceOp, draft: _DraftState, result: ImportResult) -> None:
     """Retire an entry whose new summary nearly copies that of an op outside of the import; only report a common one.
 
     An op that was imported before is judged again if its text has changed at its service, unless an admin has written
@@ -287,9 +288,9 @@ def _add_remarks(op: SourceOp, result: ImportResult) -> None:
         result.remarks[sentence].append(op.name)
 
 
-def _retire_missing(source: ImportSource, draft: _DraftState, result: ImportResult) -> list[dict[str, Any]]:
+def _retire_missing(source: ImportSource, draft: _DraftState, result: ImportResult) -> list[OpEntry]:
     """Return retired entries of the ops that are no longer in the document. What was refused counts as listed."""
     listed_names = {op.name for op in source.ops} | {refusal.name for refusal in source.refusals} | source.other_names
     missing = [draft.rows[name] for name in sorted(draft.rows) if name not in listed_names]
     result.retired = [row.op for row, _ in missing if row.status == Op.Status.ACTIVE]
-    return [{**shipped, "op": row.op, "status": Op.Status.RETIRED} for row, shipped in missing]
+    return [cast(OpEntry, {**shipped, "op": row.op, "status": Op.Status.RETIRED}) for row, shipped in missing]

@@ -12,7 +12,7 @@ from typing import Any
 import jsonschema_rs
 
 from registry.jsonschema import schema_check, validator
-from registry.jsonschema.dialect import DIALECT
+from registry.jsonschema.dialect import DIALECT, Schema
 
 MAX_CHARACTERS = 200_000  # of the schema as JSON
 MAX_DROPPED = 50  # invalid keywords to drop, before the schema is given up
@@ -71,12 +71,12 @@ def repair_parameters(parameters: Any) -> tuple[dict[str, Any], list[str]]:
     return schema, list(dict.fromkeys(repairs))
 
 
-def _check_size(parameters: dict[str, Any]) -> None:
+def _check_size(parameters: Schema) -> None:
     if len(json.dumps(parameters)) > MAX_CHARACTERS:
         raise UnusableParameters(f"Its parameters have more than {MAX_CHARACTERS} characters. Make them smaller.")
 
 
-def _repair_root(schema: dict[str, Any], repairs: list[str]) -> dict[str, Any]:
+def _repair_root(schema: Schema, repairs: list[str]) -> dict[str, Any]:
     if not _SCHEMA_KEYWORDS & schema.keys() and all(isinstance(value, dict) for value in schema.values()):
         repairs.append("Its parameters were read as a map of arguments.")
         schema = {"type": "object", "properties": schema}
@@ -114,14 +114,14 @@ def _repair_schema(schema: Any, repairs: list[str]) -> None:
             _repair_schema(each, repairs)
 
 
-def _repair_dialect(schema: dict[str, Any], repairs: list[str]) -> None:
+def _repair_dialect(schema: Schema, repairs: list[str]) -> None:
     dialect = schema.get("$schema")
     if isinstance(dialect, str) and "json-schema.org/" in dialect and dialect.rstrip("#") != DIALECT:
         del schema["$schema"]
         repairs.append("An older draft of JSON Schema was read as 2020-12.")
 
 
-def _repair_type(schema: dict[str, Any], repairs: list[str]) -> None:
+def _repair_type(schema: Schema, repairs: list[str]) -> None:
     if "type" not in schema:
         return
     kinds = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
@@ -140,7 +140,7 @@ def _repair_type(schema: dict[str, Any], repairs: list[str]) -> None:
     schema["type"] = json_types[0] if len(json_types) == 1 else json_types
 
 
-def _repair_items(schema: dict[str, Any]) -> None:
+def _repair_items(schema: Schema) -> None:
     """Rewrite a tuple of older drafts as in 2020-12."""
     if isinstance(schema.get("items"), list):
         schema["prefixItems"] = schema.pop("items")
@@ -148,7 +148,7 @@ def _repair_items(schema: dict[str, Any]) -> None:
             schema["items"] = schema.pop("additionalItems")
 
 
-def _repair_bounds(schema: dict[str, Any], repairs: list[str]) -> None:
+def _repair_bounds(schema: Schema, repairs: list[str]) -> None:
     for inclusive, exclusive in (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")):
         is_draft_4 = isinstance(schema.get(exclusive), bool)
         if is_draft_4 and schema.pop(exclusive) and inclusive in schema:
@@ -160,7 +160,7 @@ def _repair_bounds(schema: dict[str, Any], repairs: list[str]) -> None:
             repairs.append("Infinite bounds were removed.")
 
 
-def _repair_properties(schema: dict[str, Any], arguments: dict[str, Any], repairs: list[str]) -> None:
+def _repair_properties(schema: Schema, arguments: dict[str, Any], repairs: list[str]) -> None:
     required = schema["required"] if isinstance(schema.get("required"), list) else []
     flagged: list[str] = []
     for name, argument in arguments.items():
@@ -182,7 +182,7 @@ def _repair_properties(schema: dict[str, Any], arguments: dict[str, Any], repair
         schema["required"] = required
 
 
-def _drop_invalid_keywords(schema: dict[str, Any], repairs: list[str]) -> None:
+def _drop_invalid_keywords(schema: Schema, repairs: list[str]) -> None:
     """Remove keywords with invalid values, such as a pattern with lookahead. Validators cannot apply them."""
     for _ in range(MAX_DROPPED):
         try:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from registry.jsonschema import dialect
+from registry.jsonschema.dialect import Schema
 
 MAX_DEPTH = 8  # of references and nested parts; deeper arguments are validated, but not shown
 MAX_SCHEMAS_PER_ARGUMENT = 50  # different schemas for one argument
@@ -14,14 +15,12 @@ _COMPOSITION_KEYWORDS = frozenset(("$ref", "allOf", *_UNION_KEYWORDS, "then", "e
 SchemasByName = dict[str, list[dict[str, Any]]]
 
 
-def has_flat_properties(schema: dict[str, Any]) -> bool:
+def has_flat_properties(schema: Schema) -> bool:
     """Return whether a schema names all its arguments directly."""
     return _COMPOSITION_KEYWORDS.isdisjoint(schema)
 
 
-def iter_arguments(
-    schema: dict[str, Any], root: dict[str, Any] | None = None
-) -> Iterator[tuple[str, dict[str, Any], bool]]:
+def iter_arguments(schema: Schema, root: Schema | None = None) -> Iterator[tuple[str, dict[str, Any], bool]]:
     """Yield (name, schema, required) for each argument, required ones first.
 
     `root` is the document that references point into: the schema itself, unless it is part of another one. If several
@@ -38,7 +37,7 @@ def iter_arguments(
         yield name, own_properties[name] if isinstance(own_properties[name], dict) else {}, name in required
 
 
-def list_required_alternatives(schema: dict[str, Any]) -> list[list[str]]:
+def list_required_alternatives(schema: Schema) -> list[list[str]]:
     """Return the alternative sets of required arguments. A call must send one of them. Empty if there is no choice."""
     for keyword in _UNION_KEYWORDS:
         parts = [dialect.dereference(schema, part) for part in _get_subschema_list(schema, keyword)]
@@ -52,12 +51,12 @@ def list_required_alternatives(schema: dict[str, Any]) -> list[list[str]]:
     return []
 
 
-def _get_own_properties(schema: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+def _get_own_properties(schema: Schema) -> tuple[dict[str, Any], list[str]]:
     own_properties, required = schema.get("properties", {}), schema.get("required", [])
     return own_properties if isinstance(own_properties, dict) else {}, required if isinstance(required, list) else []
 
 
-def _collect_arguments(schema: Any, root: dict[str, Any], depth: int) -> tuple[SchemasByName, list[str]]:
+def _collect_arguments(schema: Any, root: Schema, depth: int) -> tuple[SchemasByName, list[str]]:
     """Return the schemas of each argument in a schema and its parts, and the names that are required."""
     if not isinstance(schema, dict) or depth > MAX_DEPTH:
         return {}, []
@@ -85,7 +84,7 @@ def _collect_arguments(schema: Any, root: dict[str, Any], depth: int) -> tuple[S
     return schemas, list(required_names)
 
 
-def _get_subschema_list(schema: dict[str, Any], keyword: str) -> list[Any]:
+def _get_subschema_list(schema: Schema, keyword: str) -> list[Any]:
     return parts if isinstance(parts := schema.get(keyword), list) else []
 
 
@@ -97,7 +96,7 @@ def _merge_schemas(schemas: SchemasByName, additions: SchemasByName, *, only_new
             known_schemas[:] = _deduplicate_schemas([*known_schemas, *new_schemas])
 
 
-def _join_schemas(schemas: list[dict[str, Any]]) -> dict[str, Any]:
+def _join_schemas(schemas: list[Schema]) -> dict[str, Any]:
     if len(schemas) < 2:
         return schemas[0] if schemas else {}
     description = next((each["description"] for each in schemas if each.get("description")), None)

@@ -8,6 +8,7 @@ from urllib.parse import unquote
 
 from core.text import json_pointer
 
+Schema = dict[str, Any]  # an object schema; a boolean one is not an argument
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 LOCAL_DATE_TIME = "iso-date-time"  # a date-time whose offset is optional; the name that JSON Schema tools use
 DATE_OR_LOCAL_DATE_TIME = "iso-date-or-date-time"  # the same, or a date for whole days
@@ -77,7 +78,7 @@ FORMATS: dict[str, Callable[[str], bool]] = {
 }
 
 
-def is_leaf(schema: dict[str, Any]) -> bool:
+def is_leaf(schema: Schema) -> bool:
     """Return whether a schema has no subschemas and no references. Most have none and need not be walked."""
     return _SUBSCHEMA_KEYWORDS.isdisjoint(schema)
 
@@ -101,7 +102,7 @@ def iter_subschemas(root: object) -> Iterator[tuple[dict[str, Any], int]]:
         stack += [(child, depth + 1) for child in children]
 
 
-def iter_in_place_subschemas(schema: dict[str, Any], root: dict[str, Any] | None = None) -> Iterator[object]:
+def iter_in_place_subschemas(schema: Schema, root: Schema | None = None) -> Iterator[object]:
     """Yield the subschemas that apply to the same value. With `root`, include the target of a $ref."""
     yield from (schema[keyword] for keyword in _IN_PLACE_KEYWORDS if keyword in schema)
     for keyword in _IN_PLACE_LIST_KEYWORDS:
@@ -113,29 +114,29 @@ def iter_in_place_subschemas(schema: dict[str, Any], root: dict[str, Any] | None
         yield resolve_ref(root, ref)
 
 
-def iter_member_subschemas(schema: dict[str, Any]) -> Iterator[object]:
+def iter_member_subschemas(schema: Schema) -> Iterator[object]:
     """Yield the subschemas that may apply to any member or member name of a value."""
     yield from (schema[keyword] for keyword in _MEMBER_KEYWORDS if keyword in schema)
     yield from list_subschemas(schema, "patternProperties")
 
 
-def list_named_member_subschemas(schema: dict[str, Any]) -> list[object]:
+def list_named_member_subschemas(schema: Schema) -> list[object]:
     """Return the subschemas that apply to one member, chosen by its name or its list index."""
     return list_subschemas(schema, "properties") + get_prefix_items(schema)
 
 
-def get_prefix_items(schema: dict[str, Any]) -> list[object]:
+def get_prefix_items(schema: Schema) -> list[object]:
     """Return the subschemas of `prefixItems`."""
     return items if isinstance(items := schema.get("prefixItems"), list) else []
 
 
-def list_subschemas(schema: dict[str, Any], keyword: str) -> list[object]:
+def list_subschemas(schema: Schema, keyword: str) -> list[object]:
     """Return the subschemas under a keyword whose value is an object of schemas."""
     subschemas = schema.get(keyword)
     return list(subschemas.values()) if isinstance(subschemas, dict) else []
 
 
-def count_in_place_applications(schema: dict[str, Any]) -> int:
+def count_in_place_applications(schema: Schema) -> int:
     """Return how many times the in-place subschemas are applied.
 
     `unevaluatedProperties` and `unevaluatedItems` apply them twice more, to find what they left unevaluated.
@@ -143,7 +144,7 @@ def count_in_place_applications(schema: dict[str, Any]) -> int:
     return 3 if "unevaluatedProperties" in schema or "unevaluatedItems" in schema else 1
 
 
-def resolve_ref(root: dict[str, Any], ref: str) -> object:
+def resolve_ref(root: Schema, ref: str) -> object:
     """Return the target of a local reference such as #/$defs/name, or None."""
     pointer = unquote(ref.removeprefix("#"))
     if pointer and not pointer.startswith("/"):
@@ -155,7 +156,7 @@ def resolve_ref(root: dict[str, Any], ref: str) -> object:
     return target
 
 
-def dereference(root: dict[str, Any], schema: object) -> dict[str, Any]:
+def dereference(root: Schema, schema: object) -> dict[str, Any]:
     """Return the target of a schema's reference, or the schema itself. Empty if that is not an object."""
     target = (
         resolve_ref(root, ref) if isinstance(schema, dict) and isinstance(ref := schema.get("$ref"), str) else schema
@@ -163,7 +164,7 @@ def dereference(root: dict[str, Any], schema: object) -> dict[str, Any]:
     return target if isinstance(target, dict) else {}
 
 
-def collect_definitions(root: dict[str, Any], part: object) -> dict[str, dict[str, object]]:
+def collect_definitions(root: Schema, part: object) -> dict[str, dict[str, object]]:
     """Return {"$defs": {name: schema} …} with every definition that a part refers to, directly or indirectly."""
     collected: dict[str, dict[str, object]] = {}
     stack = [part]

@@ -10,7 +10,7 @@ import jsonschema_rs
 
 from registry.jsonschema import dialect as keywords
 from registry.jsonschema import validation_cost
-from registry.jsonschema.dialect import DIALECT
+from registry.jsonschema.dialect import DIALECT, Schema
 from registry.jsonschema.validator import NOT_JSON, RemoteReference, SchemaValidator, shorten_message
 
 MAX_DEPTH = 16  # subschemas
@@ -57,12 +57,12 @@ def find_problems(schema: object) -> list[str]:
     return []
 
 
-def find_hazards(schema: dict[str, Any]) -> list[str]:
+def find_hazards(schema: Schema) -> list[str]:
     """Return why a schema must not be compiled, one sentence each: its depth, size, references or cost."""
     return _find_shape_problems(schema) or _find_nesting_problems(schema) or _find_cost_problems(schema)
 
 
-def _find_nesting_problems(root: dict[str, Any]) -> list[str]:
+def _find_nesting_problems(root: Schema) -> list[str]:
     """Return a problem for values of any keyword, such as a default, with more levels than other code can walk."""
     level: list[Any] = [root]
     for _ in range(MAX_NESTED_VALUES):
@@ -77,7 +77,7 @@ def _find_nesting_problems(root: dict[str, Any]) -> list[str]:
     return [f"The schema has a value that is nested more than {MAX_NESTED_VALUES} levels deep. Use fewer levels."]
 
 
-def _find_shape_problems(root: dict[str, Any]) -> list[str]:
+def _find_shape_problems(root: Schema) -> list[str]:
     """Return problems with the depth, the number of subschemas, references and unsupported keywords."""
     problems_found: list[str] = []
     visited: set[int] = set()
@@ -94,7 +94,7 @@ def _find_shape_problems(root: dict[str, Any]) -> list[str]:
     return problems_found + [problem for ref in references for problem in _find_reference_problems(ref, root, visited)]
 
 
-def _find_reference_problems(ref: str, root: dict[str, Any], visited: set[int]) -> list[str]:
+def _find_reference_problems(ref: str, root: Schema, visited: set[int]) -> list[str]:
     if not ref.startswith("#"):
         return ["A $ref points outside the schema. Copy its target under $defs."]
     target = keywords.resolve_ref(root, ref)
@@ -104,7 +104,7 @@ def _find_reference_problems(ref: str, root: dict[str, Any], visited: set[int]) 
     return []
 
 
-def _find_keyword_problems(schema: dict[str, Any]) -> list[str]:
+def _find_keyword_problems(schema: Schema) -> list[str]:
     problems_found = []
     dialect = schema.get("$schema", DIALECT)
     if dialect not in (DIALECT, DIALECT + "#"):
@@ -120,7 +120,7 @@ def _find_keyword_problems(schema: dict[str, Any]) -> list[str]:
     return problems_found
 
 
-def _find_cost_problems(root: dict[str, Any]) -> list[str]:
+def _find_cost_problems(root: Schema) -> list[str]:
     try:
         if validation_cost.bound_applications(root) > validation_cost.MAX_APPLICATIONS:
             return ["The schema's references multiply too much to check in time. Refer to each part once."]

@@ -6,6 +6,7 @@ from typing import Any
 
 from registry.jsonschema import dialect
 from registry.jsonschema.arguments import iter_arguments
+from registry.jsonschema.dialect import Schema
 
 MAX_ENUM_SHOWN = 20
 MAX_EXPECTED_LENGTH = 200  # characters of a type in an error message
@@ -27,7 +28,7 @@ FACETS = tuple(
 )
 
 
-def format_arguments(schema: dict[str, Any], *, fold: bool = False) -> dict[str, str]:
+def format_arguments(schema: Schema, *, fold: bool = False) -> dict[str, str]:
     """Return {argument: signature}, such as {"limit": "integer = 20, max 50"}.
 
     With `fold`, nested objects and lists are shortened to `object` and `list`.
@@ -38,7 +39,7 @@ def format_arguments(schema: dict[str, Any], *, fold: bool = False) -> dict[str,
     }
 
 
-def describe_arguments(schema: dict[str, Any]) -> list[dict[str, Any]]:
+def describe_arguments(schema: Schema) -> list[dict[str, Any]]:
     """Return [{name, type, required, default?, enum?, description?}] in the order of `format_arguments`."""
     formatter = _TypeFormatter(schema)
     return [
@@ -46,7 +47,7 @@ def describe_arguments(schema: dict[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def describe_argument(schema: dict[str, Any], name: str) -> dict[str, Any]:
+def describe_argument(schema: Schema, name: str) -> dict[str, Any]:
     """Return everything a schema says about one argument, for help on that argument."""
     argument, required = next(
         (schema_of_argument, is_required)
@@ -60,12 +61,12 @@ def describe_argument(schema: dict[str, Any], name: str) -> dict[str, Any]:
     return entry
 
 
-def format_argument(argument: dict[str, Any], root: dict[str, Any], required: bool, fold: bool = False) -> str:
+def format_argument(argument: Schema, root: Schema, required: bool, fold: bool = False) -> str:
     """Return one argument's signature: its type, default, bounds, and `required` if it is."""
     return _format_signature(argument, _TypeFormatter(root, fold), required)
 
 
-def _format_signature(argument: dict[str, Any], formatter: "_TypeFormatter", required: bool) -> str:
+def _format_signature(argument: Schema, formatter: "_TypeFormatter", required: bool) -> str:
     text = formatter.format_type(argument)
     if "default" in argument and argument["default"] not in (None, [], {}):
         text += f" = {format_literal(argument['default'])}"
@@ -73,7 +74,7 @@ def _format_signature(argument: dict[str, Any], formatter: "_TypeFormatter", req
     return ", ".join([*parts, "required"] if required else parts)
 
 
-def format_expected_value(argument: dict[str, Any], root: dict[str, Any], *, fold: bool = False) -> str:
+def format_expected_value(argument: Schema, root: Schema, *, fold: bool = False) -> str:
     """Return the type and bounds of an argument, for an error message. Long types of objects and lists are folded."""
     expected = _TypeFormatter(root, fold).format_type(argument)
     if len(expected) > MAX_EXPECTED_LENGTH and not fold:
@@ -81,7 +82,7 @@ def format_expected_value(argument: dict[str, Any], root: dict[str, Any], *, fol
     return ", ".join([expected, *_format_bounds(argument)])
 
 
-def build_usage_args(schema: dict[str, Any], example: dict[str, Any] | None) -> dict[str, Any]:
+def build_usage_args(schema: Schema, example: dict[str, Any] | None) -> dict[str, Any]:
     """Return example args that can be sent once every <placeholder> is filled in.
 
     They are the required arguments. If those are all ids, the first other argument of the example is added, so that an
@@ -121,9 +122,7 @@ def _strip_keywords(value: Any, hidden: frozenset[str], *, names: bool) -> Any:
     }
 
 
-def _build_description(
-    name: str, argument: dict[str, Any], formatter: "_TypeFormatter", required: bool
-) -> dict[str, Any]:
+def _build_description(name: str, argument: Schema, formatter: "_TypeFormatter", required: bool) -> dict[str, Any]:
     kind = formatter.format_type({key: value for key, value in argument.items() if key != "enum"})
     entry: dict[str, Any] = {"name": name, "type": ", ".join([kind, *_format_bounds(argument)]), "required": required}
     if argument.get("default") is not None and argument["default"] not in ([], {}, ""):
@@ -139,7 +138,7 @@ def _build_description(
 class _TypeFormatter:
     """Formats the types of one op's arguments with their nesting; past a size limit, the rest is folded."""
 
-    root: dict[str, Any]
+    root: Schema
     fold: bool = False
     parts_left: int = MAX_PARTS
 
@@ -172,14 +171,14 @@ class _TypeFormatter:
         types = dict.fromkeys(self.format_type(part, trail, depth) for part in shown_parts)
         return "|".join([*types, *(["…"] if len(shown_parts) < len(parts) else [])])
 
-    def _format_all_of(self, schema: dict[str, Any], trail: tuple[str, ...], depth: int) -> str:
+    def _format_all_of(self, schema: Schema, trail: tuple[str, ...], depth: int) -> str:
         """Return the type of an allOf: the members of all parts together, else the first part with a type."""
         if any(iter_arguments(schema, self.root)):
             return self._format_kind("object", schema, trail, depth)
         types = [self.format_type(part, trail, depth) for part in schema["allOf"][:MAX_ENUM_SHOWN]]
         return next((kind for kind in types if kind != "any"), "any")
 
-    def _format_kind(self, kind: str, schema: dict[str, Any], trail: tuple[str, ...], depth: int) -> str:
+    def _format_kind(self, kind: str, schema: Schema, trail: tuple[str, ...], depth: int) -> str:
         if kind == "string":
             format_name = schema.get("format")
             if not isinstance(format_name, str) or not _TYPE_LIKE_FORMAT.fullmatch(format_name):
@@ -193,7 +192,7 @@ class _TypeFormatter:
             return "{" + ", ".join(members) + "}"
         return kind
 
-    def _format_members(self, schema: dict[str, Any], trail: tuple[str, ...], depth: int) -> list[str]:
+    def _format_members(self, schema: Schema, trail: tuple[str, ...], depth: int) -> list[str]:
         members: list[str] = []
         for name, member, required in iter_arguments(schema, self.root):
             if self.parts_left <= 0:
@@ -214,7 +213,7 @@ def format_literal(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _format_bounds(argument: dict[str, Any]) -> list[str]:
+def _format_bounds(argument: Schema) -> list[str]:
     """Return the range: `1..5` if it is small, else its min and max.
 
     A minimum of 0 or 1 is left out as obvious, and a maximum that hardly any call reaches.
@@ -230,7 +229,7 @@ def _format_bounds(argument: dict[str, Any]) -> list[str]:
     return bounds if high is None else [*bounds, f"max {high}"]
 
 
-def _get_max_items(argument: dict[str, Any]) -> int | None:
+def _get_max_items(argument: Schema) -> int | None:
     """Return the maximum number of items, unless it is large or no list of different values has more."""
     number, items = argument.get("maxItems"), argument.get("items")
     if number is None or number >= MAX_SHOWN_ITEMS:
@@ -239,12 +238,12 @@ def _get_max_items(argument: dict[str, Any]) -> int | None:
     return None if isinstance(choices, list) and len(choices) <= number else int(number)
 
 
-def _format_note(argument: dict[str, Any]) -> list[str]:
+def _format_note(argument: Schema) -> list[str]:
     note = argument.get(dialect.SHORT_NOTE)
     return [note[:MAX_NOTE_LENGTH]] if isinstance(note, str) and note else []
 
 
-def _build_placeholder(name: str, argument: dict[str, Any], root: dict[str, Any]) -> Any:
+def _build_placeholder(name: str, argument: Schema, root: Schema) -> Any:
     if isinstance(ref := argument.get("$ref"), str):
         target = dialect.resolve_ref(root, ref)
         return _build_placeholder(name, target, {}) if isinstance(target, dict) else "<any>"

@@ -13,6 +13,7 @@ from typing import Any
 import jsonschema_rs
 
 from registry.jsonschema import dialect
+from registry.jsonschema.dialect import Schema
 
 MAX_APPLICATIONS = 5_000  # of subschemas along one path into an instance of MAX_INSTANCE_DEPTH levels
 MAX_INSTANCE_DEPTH = 32
@@ -56,7 +57,7 @@ class EndlessReference(Exception):
     """A schema applies itself again to the same value, without going one level down."""
 
 
-def bound_applications(root: dict[str, Any]) -> int:
+def bound_applications(root: Schema) -> int:
     """Return how many subschemas apply along one path into the deepest instance, at most MAX_APPLICATIONS + 1.
 
     Raises EndlessReference.
@@ -74,7 +75,7 @@ class _ApplicationCounter:
     full garbage collection, and those are rare in a process that holds a catalog.
     """
 
-    def __init__(self, root: dict[str, Any]) -> None:
+    def __init__(self, root: Schema) -> None:
         self._root = root
         self._counts: dict[tuple[int, int], int] = {}
         self._in_progress: set[tuple[int, int]] = set()
@@ -103,7 +104,7 @@ class _ApplicationCounter:
 class CostMeter:
     """Estimates the cost of instances under one schema whose bound was checked."""
 
-    def __init__(self, root: dict[str, Any]) -> None:
+    def __init__(self, root: Schema) -> None:
         self._root = root
         self._rules_by_schema: dict[int, _ValueRules] = {}
 
@@ -130,13 +131,13 @@ class CostMeter:
                 stack += [(item, _select_item_schemas(rules, index), copies) for index, item in enumerate(value)]
         return ValidationCost(checking, reporting + checking)
 
-    def _get_value_rules(self, schema: dict[str, Any]) -> _ValueRules:
+    def _get_value_rules(self, schema: Schema) -> _ValueRules:
         rules = self._rules_by_schema.get(id(schema))
         if rules is None:
             rules = self._rules_by_schema[id(schema)] = self._build_value_rules(schema)
         return rules
 
-    def _build_value_rules(self, schema: dict[str, Any]) -> _ValueRules:
+    def _build_value_rules(self, schema: Schema) -> _ValueRules:
         applications = [(schema, 1)]
         for each, times in applications:  # grows during the loop; `bound_applications` has shown that it ends
             child_times = times * dialect.count_in_place_applications(each)
@@ -186,7 +187,7 @@ def estimate_character_ns(pattern: object) -> int:
     return _CHARACTER_NS_PER_1000_BYTES * MAX_PATTERN_BYTES // 1_000
 
 
-def _get_name_patterns(schema: dict[str, Any]) -> Iterable[object]:
+def _get_name_patterns(schema: Schema) -> Iterable[object]:
     patterns = schema.get("patternProperties")
     return patterns if isinstance(patterns, dict) else ()
 

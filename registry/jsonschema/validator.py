@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 import jsonschema_rs
 
 from registry.jsonschema import dialect, validation_cost
+from registry.jsonschema.dialect import Schema
 
 CHEAP_APPLICATIONS = 100  # applications; below this, and without patterns, any instance is checked in time
 NOT_JSON = "has text or a number that JSON cannot represent. Delete it."
@@ -44,7 +45,7 @@ class SchemaViolation:
 class SchemaValidator:
     """A compiled schema that validates any instance in bounded time."""
 
-    def __init__(self, schema: dict[str, Any]) -> None:
+    def __init__(self, schema: Schema) -> None:
         """Raises the same errors as `compile_schema`."""
         self.schema = schema
         self._validator = compile_schema(schema)
@@ -90,7 +91,7 @@ class SchemaValidator:
         return not has_patterns and validation_cost.bound_applications(self.schema) <= CHEAP_APPLICATIONS
 
 
-def compile_schema(schema: dict[str, Any]) -> jsonschema_rs.Draft202012Validator:
+def compile_schema(schema: Schema) -> jsonschema_rs.Draft202012Validator:
     """Compile a schema: formats are asserted, patterns run in linear time, remote references are refused.
 
     Raises jsonschema_rs.ValidationError or RemoteReference for a schema that has problems.
@@ -106,7 +107,7 @@ def compile_schema(schema: dict[str, Any]) -> jsonschema_rs.Draft202012Validator
     )
 
 
-def find_instance_problems(schema: dict[str, Any], instance: object, *, ignoring: Collection[str] = ()) -> list[str]:
+def find_instance_problems(schema: Schema, instance: object, *, ignoring: Collection[str] = ()) -> list[str]:
     """Return why `instance` is invalid for a publishable schema: at most 20 errors, one sentence each."""
     return SchemaValidator(schema).find_problems(instance, ignoring=ignoring)
 

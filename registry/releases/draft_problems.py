@@ -1,18 +1,18 @@
 """What blocks publishing a draft, as the review shows it and publishing refuses it."""
 
 from collections.abc import Iterable
-from typing import Any
 
 from core.text import json_text
 from registry import checks
 from registry.checks import Finding
 from registry.snapshot.diff import CopyChange
+from registry.snapshot.entries import Snapshot
 
 _sound_hashes: dict[str, str] = {}  # op -> hash of its entry when nothing blocked it
 
 
 def find_problems(
-    content: dict[str, Any], *, canonical_text: str | None = None, changes: Iterable[CopyChange] = ()
+    content: Snapshot, *, canonical_text: str | None = None, changes: Iterable[CopyChange] = ()
 ) -> list[Finding]:
     """Return the blocking findings of a snapshot (see `checks.find_errors`).
 

@@ -13,9 +13,9 @@ from registry.help.help_pages import HelpQuery
 from registry.snapshot import diff
 from registry.snapshot.copy_kinds import COPY_KINDS, Kind
 from registry.snapshot.diff import Action, CopyChange
+from registry.snapshot.entries import Entry, Snapshot
 from registry.text.word_diff import DiffPiece, diff_lines, diff_words
 
-Content = Mapping[str, Any]
 TokenCounts = tuple[int, int]  # of an op's short and full help
 
 
@@ -54,7 +54,7 @@ class EntryDifference:
 
 
 def compare_snapshots(
-    before: Content, after: Content, *, editors: Mapping[tuple[str, str], Sequence[str]] | None = None
+    before: Snapshot, after: Snapshot, *, editors: Mapping[tuple[str, str], Sequence[str]] | None = None
 ) -> list[EntryDifference]:
     """Return the entries that changed between two snapshots (see registry.snapshot.snapshot).
 
@@ -65,8 +65,8 @@ def compare_snapshots(
 
 def build_differences(
     selected: Sequence[CopyChange],
-    before: Content,
-    after: Content,
+    before: Snapshot,
+    after: Snapshot,
     *,
     editors: Mapping[tuple[str, str], Sequence[str]] | None = None,
 ) -> list[EntryDifference]:
@@ -114,12 +114,12 @@ def _diff_field(name: str, before: Any, after: Any) -> ChangedPassage:
 class _SnapshotHelp:
     """One of the two snapshots: its entries, and the help of its changed ops."""
 
-    entries: dict[Kind, dict[str, dict[str, Any]]]
+    entries: dict[Kind, dict[str, Entry]]
     bodies: dict[str, dict[str, Any]]  # op -> its full help
     tokens: dict[str, TokenCounts]
 
     @classmethod
-    def build(cls, content: Content, ops: set[str]) -> "_SnapshotHelp":
+    def build(cls, content: Snapshot, ops: set[str]) -> "_SnapshotHelp":
         entries = {kind: diff.index_entries(content, kind) for kind in COPY_KINDS}
         # An op that would break serving has no help; its fields are still compared.
         served = [op for op in content["ops"] if op["op"] in ops and not checks.find_op_errors(op)]

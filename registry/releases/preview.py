@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, cast
 
 from core.text import json_text, token_budget
 from registry import checks
@@ -20,6 +20,7 @@ from registry.releases import help_diff
 from registry.releases.help_diff import ChangedPassage
 from registry.snapshot import snapshot
 from registry.snapshot.copy_kinds import COPY_KINDS, Kind
+from registry.snapshot.entries import Entry, OpEntry, PinEntry, SectionEntry, Snapshot
 from registry.vocabulary import NO_VOCABULARY, CatalogVocabulary
 
 REQUIRED_FIELDS = ("op", "tool_name", "kind", "summary")  # required in an entry; a form may not have them yet
@@ -51,7 +52,7 @@ class AnswerPreview:
 class OpPreview:
     """An op as a model would read it. The findings report what cannot be shown yet."""
 
-    entry: dict[str, Any]
+    entry: OpEntry
     answers: Mapping[str, AnswerPreview]  # by form: short, full and, if it has arguments, arg
     arguments: tuple[str, ...]
     argument: str  # the argument that the `arg` answer describes, empty if there is none
@@ -62,13 +63,13 @@ class OpPreview:
 
 
 def preview_op(
-    entry: dict[str, Any], *, context: CheckContext, live: Catalog | None, was: str = "", argument: str = ""
+    entry: OpEntry, *, context: CheckContext, live: Catalog | None, was: str = "", argument: str = ""
 ) -> OpPreview:
     """Return the preview of an op's entry (see registry.snapshot.snapshot), which may be invalid.
 
     `was` is the op's path in the draft, which the entry may change. `argument` is the argument to show.
     """
-    entry = {**dict.fromkeys(REQUIRED_FIELDS, ""), **entry}
+    entry = cast(OpEntry, {**dict.fromkeys(REQUIRED_FIELDS, ""), **entry})
     context = context.without_op(was) if was not in ("", entry["op"]) else context
     showable = _drop_unshowable(entry)
     draft_op = _to_catalog_op(showable, live.vocabulary if live else NO_VOCABULARY)
@@ -94,19 +95,19 @@ def preview_op(
 class TextPreview:
     """An entry of copy other than an op, with the text that a model reads."""
 
-    entry: dict[str, Any]
+    entry: Mapping[str, Any]
     answer: AnswerPreview
     findings: list[Finding]
     draft_state: DraftState
 
 
-def preview_text(kind: Kind, entry: dict[str, Any], *, live: Catalog | None, was: str = "") -> TextPreview:
+def preview_text(kind: Kind, entry: Entry, *, live: Catalog | None, was: str = "") -> TextPreview:
     """Return the preview of an entry other than an op. `was` is its name in the draft."""
     copy_kind = COPY_KINDS[kind]
     draft_text = _render_text(kind, entry)
     live_text = _render_live_text(kind, was or copy_kind.get_name(entry), live)
     is_active = entry.get("status", PromptSection.Status.ACTIVE) == PromptSection.Status.ACTIVE
-    content = {"groups": [], "ops": [], copy_kind.key: [entry]}
+    content = cast(Snapshot, {"groups": [], "ops": [], copy_kind.key: [entry]})
     return TextPreview(
         entry=entry,
         answer=AnswerPreview(
@@ -123,10 +124,10 @@ def preview_text(kind: Kind, entry: dict[str, Any], *, live: Catalog | None, was
     )
 
 
-def _find_off_surface_names(kind: Kind, entry: dict[str, Any], live: Catalog | None) -> Iterator[Finding]:
+def _find_off_surface_names(kind: Kind, entry: Entry, live: Catalog | None) -> Iterator[Finding]:
     if kind == Kind.SECTION and live is not None:
-        ops = ({"op": op.op, "tool_name": op.tool_name} for op in live.ops.values())
-        yield from checks.find_off_surface_names(entry, list(ops))
+        tool_names = {op.op: op.tool_name for op in live.ops.values()}
+        yield from checks.find_off_surface_names(cast(SectionEntry, entry), tool_names)
 
 
 def _render_text(kind: Kind, entry: Mapping[str, Any]) -> bytes:
@@ -165,16 +166,17 @@ def _build_queries(argument: str) -> dict[str, HelpQuery]:
     return queries | ({"arg": HelpQuery(arg=argument)} if argument else {})
 
 
-def _drop_unshowable(entry: dict[str, Any]) -> dict[str, Any]:
+def _drop_unshowable(entry: OpEntry) -> OpEntry:
     """Return the entry without what help cannot show: an invalid schema, and examples whose args are not an object."""
     schema = entry["parameters_schema"]
     examples = [example for example in entry.get("examples", []) if isinstance(example["args"], dict)]
     if schema_check.find_problems(schema):
         schema = dialect.build_empty_schema()
-    return entry | {"parameters_schema": schema} | ({"examples": examples} if "examples" in entry else {})
+    showable: OpEntry = {**entry, "parameters_schema": schema}
+    return {**showable, "examples": examples} if "examples" in entry else showable
 
 
-def _to_catalog_op(entry: dict[str, Any], words: CatalogVocabulary) -> CatalogOp | None:
+def _to_catalog_op(entry: OpEntry, words: CatalogVocabulary) -> CatalogOp | None:
     """Return the op as it would be served; None if no release could store it."""
     try:
         return builder.build_op(json_text.load(json_text.canonicalize(entry)), words)
@@ -207,11 +209,11 @@ def _compare_with_live(draft_op: CatalogOp | None, live_op: CatalogOp | None) ->
     return DraftState.LIVE if is_same else DraftState.CHANGED
 
 
-def preview_pin(entry: dict[str, Any], *, live: Catalog | None, was: str = "") -> TextPreview:
+def preview_pin(entry: PinEntry, *, live: Catalog | None, was: str = "") -> TextPreview:
     """Return the preview of a pin's entry. `was` is its name in the draft."""
     name = COPY_KINDS[Kind.PIN].get_name(entry)
     rows = draft.get_rows(Kind.OP, entry["ops"])
-    content = {"groups": [], "ops": [snapshot.op_to_entry(row) for row in rows.values()], "pins": [entry]}
+    content = Snapshot(groups=[], ops=[snapshot.op_to_entry(row) for row in rows.values()], pins=[entry])
     served = json_text.load(json_text.canonicalize(content))  # in the key order in which a release is served
     ops = builder.build_catalog("", served).ops.values()
     draft_tokens = _count_tokens(entry["ops"], build_tools(ops, [*(live.ops.values() if live else ()), *ops]))
@@ -242,7 +244,7 @@ def _count_tokens(paths: Iterable[str], tools: Mapping[str, TypedTool]) -> dict[
     return {tools[path].name: tools[path].tokens for path in paths if path in tools}
 
 
-def _compare_pin_with_live(entry: dict[str, Any], live_pin: CatalogPin | None, *, is_same: bool) -> DraftState:
+def _compare_pin_with_live(entry: PinEntry, live_pin: CatalogPin | None, *, is_same: bool) -> DraftState:
     if live_pin is None:
         return DraftState.NEW
     is_live = is_same and list(live_pin.ops) == entry["ops"] and live_pin.max_tokens == entry["max_tokens"]

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from django.conf import settings
 
@@ -19,9 +19,10 @@ from registry.models import Op, Release
 from registry.releases import draft_problems, lifecycle, stored_releases
 from registry.snapshot import diff, snapshot
 from registry.snapshot.copy_kinds import COPY_KINDS, Kind
+from registry.snapshot.entries import Snapshot
 
 
-def find_new_warnings(content: dict[str, Any], counts: checks.TokenCountsByOp) -> list[checks.Finding]:
+def find_new_warnings(content: Snapshot, counts: checks.TokenCountsByOp) -> list[checks.Finding]:
     """Return the warnings of a snapshot that the live release does not have."""
     imported = checks.get_imported_paths()
     live_release = stored_releases.get_live_release()
@@ -40,7 +41,7 @@ def find_new_warnings(content: dict[str, Any], counts: checks.TokenCountsByOp) -
     )
 
 
-def _find_names_to_check(before: dict[str, Any], after: dict[str, Any]) -> set[str] | None:
+def _find_names_to_check(before: Snapshot, after: Snapshot) -> set[str] | None:
     """Return the names of the entries whose warnings may differ from before; None means all.
 
     These are the changed entries. Unchanged text can only get a new warning if an op that it names is gone, so then all
@@ -49,15 +50,15 @@ def _find_names_to_check(before: dict[str, Any], after: dict[str, Any]) -> set[s
     names = set[str]()
     for kind in COPY_KINDS:
         old_entries, new_entries = diff.index_entries(before, kind), diff.index_entries(after, kind)
-        if kind == Kind.OP and (_collect_active_names(old_entries) - _collect_active_names(new_entries)):
+        if kind == Kind.OP and (_collect_active_names(before) - _collect_active_names(after)):
             return None
         names |= {name for name, entry in new_entries.items() if old_entries.get(name) != entry}
     return names
 
 
-def _collect_active_names(ops: diff.EntriesByName) -> set[str]:
+def _collect_active_names(content: Snapshot) -> set[str]:
     """Return all names of the active ops."""
-    running = (op for op in ops.values() if snapshot.get_value(op, "status") == Op.Status.ACTIVE)
+    running = (op for op in content["ops"] if snapshot.get_value(op, "status") == Op.Status.ACTIVE)
     return {name for op in running for name in checks.list_op_names(op)}
 
 
@@ -136,7 +137,7 @@ def freeze_draft(*, by: str, at: datetime, accepted: str = "", seen: str = "") -
 class _PublishableDraft(NamedTuple):
     """The content of the draft, its canonical JSON and the hash of that."""
 
-    content: dict[str, Any]
+    content: Snapshot
     text: str
     version: str
 
@@ -183,7 +184,7 @@ def _get_or_create_release(frozen: _PublishableDraft, *, by: str, at: datetime, 
     return release
 
 
-def count_tokens(content: dict[str, Any]) -> dict[str, list[int]]:
+def count_tokens(content: Snapshot) -> dict[str, list[int]]:
     """Return the token counts of a snapshot's help (see `sizes.token_counts`), skipping ops that cannot be served."""
     servable = {**content, "ops": [op for op in content["ops"] if not checks.find_op_errors(op)]}
     return token_counts.count_catalog_tokens(builder.build_catalog("", json.loads(json_text.canonicalize(servable))))

@@ -3,14 +3,14 @@
 The gateway owns calls and knows how to read their args. It sets the function that replays them.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from audit.models import AuditEntry
 from registry.snapshot.copy_kinds import Kind
-from registry.snapshot.diff import CopyChange, index_entries
-from registry.vocabulary import KEY, CatalogVocabulary
+from registry.snapshot.diff import CopyChange
+from registry.snapshot.entries import OpEntry, Snapshot
+from registry.vocabulary import CatalogVocabulary
 
 # The fields of an op that decide which args it takes. All others are only read.
 CONTRACT_FIELDS = frozenset({"parameters_schema", "argument_aliases", "display_only", "action", "request", "status"})
@@ -23,8 +23,8 @@ class ReplayedOp:
     The schemas of the entries have the words that the vocabulary has for their values.
     """
 
-    live: dict[str, Any]
-    draft: dict[str, Any] | None
+    live: OpEntry
+    draft: OpEntry | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ def set_replayer(replayer: Replayer) -> None:
     _replay = replayer
 
 
-def replay_changes(changes: Sequence[CopyChange], before: Mapping[str, Any], after: Mapping[str, Any]) -> Replay | None:
+def replay_changes(changes: Sequence[CopyChange], before: Snapshot, after: Snapshot) -> Replay | None:
     """Return how recorded calls would go after these changes; None if they change no contract of a live op."""
     live, draft = _index_ops(before), _index_ops(after)
     names = [
@@ -93,14 +93,17 @@ def replay_changes(changes: Sequence[CopyChange], before: Mapping[str, Any], aft
     return _replay(changed) if changed else None
 
 
-def _index_ops(content: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+def _index_ops(content: Snapshot) -> dict[str, OpEntry]:
     """Return the entries of a snapshot's ops, by path, with the words for the values of their arguments."""
-    vocabulary = CatalogVocabulary.build(content.get(KEY, []))
+    vocabulary = CatalogVocabulary.build(content.get("vocabulary", []))
     return {
-        path: entry | {"parameters_schema": vocabulary.add_value_aliases(path, entry["parameters_schema"])}
-        for path, entry in index_entries(content, Kind.OP).items()
+        entry["op"]: {
+            **entry,
+            "parameters_schema": vocabulary.add_value_aliases(entry["op"], entry["parameters_schema"]),
+        }
+        for entry in content["ops"]
     }
 
 
-def _differ(live: Mapping[str, Any], draft: Mapping[str, Any]) -> bool:
+def _differ(live: OpEntry, draft: OpEntry) -> bool:
     return bool(live["parameters_schema"] != draft["parameters_schema"])

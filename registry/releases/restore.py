@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from registry.drafts import draft
 from registry.models import ROOT, Release, get_parent_path
@@ -11,6 +10,7 @@ from registry.releases import stored_releases
 from registry.snapshot import diff, snapshot
 from registry.snapshot.copy_kinds import COPY_KINDS, Kind
 from registry.snapshot.diff import CopyChange, index_entries
+from registry.snapshot.entries import GroupEntry, Snapshot
 
 NOTE = "Discarded: reset to the live release"
 
@@ -38,17 +38,17 @@ def restore_op(release: Release, op: str, *, by: str, at: datetime, seen: str = 
     return draft.write_snapshot(op_snapshot, by=by, at=at, note=f"Restored from release {release}", seen=seen)
 
 
-def build_op_snapshot(release: Release, op: str) -> dict[str, Any]:
+def build_op_snapshot(release: Release, op: str) -> Snapshot:
     """Return a snapshot of one op of a release and of the parent groups that the draft lacks. Raises OpNotInRelease."""
     content = stored_releases.load_content(release)
-    entry = diff.index_entries(content, Kind.OP).get(op)
+    entry = next((each for each in content["ops"] if each["op"] == op), None)
     if entry is None:
         raise OpNotInRelease(f"Release {release} has no op {op}.")
     return {"format": 1, "groups": _find_missing_parents(op, content), "ops": [entry]}
 
 
-def _find_missing_parents(op: str, content: dict[str, Any]) -> list[dict[str, Any]]:
-    groups = diff.index_entries(content, Kind.GROUP)
+def _find_missing_parents(op: str, content: Snapshot) -> list[GroupEntry]:
+    groups = {group["path"]: group for group in content["groups"]}
     missing, path = [], get_parent_path(op)
     while path != ROOT:
         if path in groups and draft.read_entry(Kind.GROUP, path) is None:
@@ -69,8 +69,8 @@ class UnpublishedChanges:
     changes: list[CopyChange]
     from_release: list[CopyChange]  # those that match that release
     seen: str  # the version of the draft, and that of the live release
-    draft_content: dict[str, Any]
-    live_content: dict[str, Any]
+    draft_content: Snapshot
+    live_content: Snapshot
 
 
 def discard_change(kind: Kind, name: str, *, by: str, at: datetime) -> CopyChange:
@@ -122,11 +122,11 @@ def discard_all_changes(*, taken_back: Release | None, seen: str, by: str, at: d
     return draft.write_snapshot(content, whole=True, by=by, at=at, note=NOTE, seen=version)
 
 
-def _diff_with_release(release: Release, draft_content: dict[str, Any]) -> list[CopyChange]:
+def _diff_with_release(release: Release, draft_content: Snapshot) -> list[CopyChange]:
     return diff.diff_snapshots(stored_releases.load_content(release), draft_content)
 
 
-def _set_entries(content: dict[str, Any], source: dict[str, Any], chosen: Sequence[CopyChange]) -> dict[str, Any]:
+def _set_entries(content: Snapshot, source: Snapshot, chosen: Sequence[CopyChange]) -> Snapshot:
     """Return the content with the chosen entries as they are in the source, or without those that it lacks."""
     lists = {}
     for kind in COPY_KINDS:

@@ -3,7 +3,6 @@
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from core import memory
 from core.text import json_text
@@ -17,8 +16,7 @@ from registry.releases import draft_problems, help_diff, publishing, stored_rele
 from registry.releases.help_diff import EntryDifference, TokenCounts
 from registry.snapshot import diff, snapshot
 from registry.snapshot.diff import CopyChange, Kind
-
-EMPTY_SNAPSHOT: dict[str, Any] = {"format": 1, "groups": [], "ops": []}
+from registry.snapshot.entries import EMPTY_SNAPSHOT, Snapshot
 
 
 @dataclass(frozen=True)
@@ -43,8 +41,8 @@ class DraftReview:
     changes: list[CopyChange]
     verdict: ReviewVerdict
     evals: EvalComparison | None  # None without active eval cases
-    before: dict[str, Any]
-    after: dict[str, Any]
+    before: Snapshot
+    after: Snapshot
 
     @property
     def needs_loss_reason(self) -> bool:
@@ -94,7 +92,7 @@ _checking = threading.Lock()  # people open the review at the same time: one che
 
 
 def _check_draft(
-    content: dict[str, Any], changes: list[CopyChange], live: Release | None, *, frozen: str | None, is_known: bool
+    content: Snapshot, changes: list[CopyChange], live: Release | None, *, frozen: str | None, is_known: bool
 ) -> ReviewVerdict:
     names = {change.name for change in changes if change.kind == Kind.OP}
     changed = [op for op in content["ops"] if op["op"] in names]

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Any
 
 from core.text import json_text
 from registry.models import Activation, Release
+from registry.snapshot.entries import Snapshot
 
 MAX_NUMBER_DIGITS = 9  # of the number of a release, as in r12
 MIN_VERSION_PREFIX = 6  # characters of a version needed to find a release
@@ -69,9 +69,9 @@ def get_previous_release() -> Release:
     return activation.release
 
 
-def load_content(release: Release) -> dict[str, Any]:
+def load_content(release: Release) -> Snapshot:
     """Return a release's content as a snapshot (see registry.snapshot.snapshot)."""
-    snapshot_content: dict[str, Any] = json_text.load(release.content)
+    snapshot_content: Snapshot = json_text.load(release.content)
     return snapshot_content
 
 

@@ -13,9 +13,9 @@ from registry.releases import publishing, stored_releases
 from registry.reviews import requests
 from registry.snapshot import diff, snapshot
 from registry.snapshot.diff import CopyChange
+from registry.snapshot.entries import EMPTY_SNAPSHOT
 
 MAX_NAMED = 3  # entries that a refusal names
-EMPTY_SNAPSHOT = {"format": 1, "groups": [], "ops": []}
 
 
 class ReviewDecision(NamedTuple):

@@ -7,12 +7,12 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from registry.catalog.model import CatalogOp
+from registry.jsonschema.dialect import Schema
 from registry.search import tokenizer
 from registry.search.word_vectors import Floats
 
@@ -94,7 +94,7 @@ def _iter_argument_texts(op: CatalogOp) -> Iterator[str]:
             yield from _iter_schema_texts(schema)
 
 
-def _iter_schema_texts(schema: dict[str, Any]) -> Iterator[str]:
+def _iter_schema_texts(schema: Schema) -> Iterator[str]:
     yield str(schema.get("description", ""))
     values = schema.get("enum", ())
     if isinstance(values, list):

@@ -5,11 +5,12 @@ Ops are the exception: an op's entry also holds its rules, examples and aliases 
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from django.db.models import Model, TextChoices
 
 from registry.models import Agent, Group, Op, Pin, PromptSection, Vocabulary
+from registry.snapshot.entries import Entry, Snapshot
 from registry.vocabulary import KEY as VOCABULARY_KEY
 
 
@@ -64,6 +65,11 @@ class CopyKind:
     def get_name(self, entry: Mapping[str, Any]) -> str:
         """Return the name that identifies an entry of this kind."""
         return self.name_prefix + "/".join(filter(None, (str(entry.get(field, "")) for field in self.name_fields)))
+
+    def get_entries(self, content: Snapshot) -> list[Entry]:
+        """Return the entries of this kind in a snapshot."""
+        entries: list[Entry] = cast("dict[str, Any]", content).get(self.key, [])
+        return entries
 
     def get_row_name(self, row: Model) -> str:
         """Return the name of a row's entry."""

@@ -7,12 +7,13 @@ from typing import Any
 from audit.models import AuditEntry
 from registry.snapshot import snapshot
 from registry.snapshot.copy_kinds import COPY_KINDS, Kind
+from registry.snapshot.entries import Entry, Snapshot
 
 __all__ = ["COPY_KINDS", "Action", "CopyChange", "Kind"]
 
 Action = AuditEntry.Action
 CHANGE_ACTIONS = (Action.ADDED, Action.CHANGED, Action.REMOVED)
-EntriesByName = Mapping[str, dict[str, Any]]  # by name
+EntriesByName = Mapping[str, Entry]  # by name
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,13 +26,13 @@ class CopyChange:
     fields: dict[str, tuple[Any, Any]] = field(default_factory=dict)  # name -> (before, after); None: no such entry
 
 
-def index_entries(content: Mapping[str, Any], kind: Kind) -> dict[str, dict[str, Any]]:
+def index_entries(content: Snapshot, kind: Kind) -> dict[str, Entry]:
     """Return a snapshot's entries of one kind, by name."""
     copy_kind = COPY_KINDS[kind]
-    return {copy_kind.get_name(entry): entry for entry in content.get(copy_kind.key, [])}
+    return {copy_kind.get_name(entry): entry for entry in copy_kind.get_entries(content)}
 
 
-def diff_snapshots(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[CopyChange]:
+def diff_snapshots(before: Snapshot, after: Snapshot) -> list[CopyChange]:
     """Return all changes between two snapshots: in the order of COPY_KINDS, each kind sorted by name."""
     return [
         change
@@ -40,7 +41,7 @@ def diff_snapshots(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[
     ]
 
 
-def diff_entries(kind: Kind, before: dict[str, Any] | None, after: dict[str, Any] | None) -> CopyChange | None:
+def diff_entries(kind: Kind, before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> CopyChange | None:
     """Return the change between two entries, under the new name; None if nothing changed."""
     if before is None and after is None:
         return None

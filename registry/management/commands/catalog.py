@@ -18,6 +18,7 @@ from registry.releases import lifecycle, publishing, restore, stored_releases
 from registry.reviews import approval as reviewed_publishing
 from registry.reviews.approval import ApprovalMissing
 from registry.snapshot import diff, snapshot
+from registry.snapshot.entries import Snapshot
 from registry.text.cleanup import escape_for_terminal
 
 
@@ -74,7 +75,7 @@ class Command(BaseCommand):
         except (OSError, export.FolderNotEmpty) as error:
             raise CommandError(str(error)) from None
 
-    def _load_content(self, version: str | None) -> tuple[dict[str, Any], dict[str, list[int]]]:
+    def _load_content(self, version: str | None) -> tuple[Snapshot, dict[str, list[int]]]:
         if version is None:
             content = snapshot.snapshot_draft()
             return content, publishing.count_tokens(content)
@@ -87,7 +88,7 @@ class Command(BaseCommand):
     def _diff(self, options: dict[str, Any]) -> None:
         self._show_changes(options["folder"])
 
-    def _show_changes(self, folder: Path) -> tuple[dict[str, Any], list[diff.CopyChange], str]:
+    def _show_changes(self, folder: Path) -> tuple[Snapshot, list[diff.CopyChange], str]:
         """Print what a folder would change. Return its content, the changes, and the draft's version."""
         if not folder.is_dir() or not any(folder.glob("*.yaml")):
             raise CommandError(f"{folder} has no YAML files. Name a folder written by `catalog export`.")

@@ -7,7 +7,6 @@ from django.core.management.base import BaseCommand, CommandError
 
 from registry import checks
 from registry.drafts import draft
-from registry.snapshot.diff import Kind
 from registry.text.cleanup import escape_for_terminal
 
 
@@ -30,7 +29,7 @@ class Command(BaseCommand):
             raise CommandError("The draft cannot be published. Fix what blocks.")
 
     def _check_op(self, path: str) -> list[checks.Finding]:
-        entry = draft.read_entry(Kind.OP, path)
+        entry = draft.read_op_entry(path)
         if entry is None:
             raise CommandError(f"There is no op {escape_for_terminal(path)}.", returncode=2)
         return [*checks.find_unrunnable_ops([entry]), *checks.check_entry(entry, checks.CheckContext.from_draft())]

@@ -47,10 +47,10 @@ def test_surface_prompt_names_only_tools_of_its_surface(surface: str, text: str,
     section = {"prompt": f"{surface}_surface", "name": "working", "title": "How to act", "text": text}
     named_as = {"onto.task.update": "update_onto_task", "crm.fetch": "fetch", "crm.user.get": "getUser"}
     # A tool name may equal its path, which a model sends on the gateway surface.
-    ops = [{"op": path, "tool_name": name} for path, name in (named_as | {"crm.find": "crm.find"}).items()]
+    tool_names = named_as | {"crm.find": "crm.find"}
     pins = [{"surface": "hybrid", "context": "*", "model_family": "*", "ops": ["onto.task.update"], "max_tokens": 500}]
 
-    findings = list(surface_copy.find_off_surface_names(section, ops, pins))
+    findings = list(surface_copy.find_off_surface_names(section, tool_names, pins))
 
     assert [finding.message.split(" is not available on ")[0] for finding in findings] == named
     assert all(finding.is_blocking and finding.field == "text" for finding in findings)
