@@ -327,7 +327,7 @@ def test_review_and_make_live_say_whom_the_release_reaches(admin_client: Client,
 def test_review_page_does_not_hand_the_snapshots_to_its_template(admin_client: Client, published: Release) -> None:
     shown = open_review(admin_client).context["review"]
 
-    assert (shown.before, shown.after) == ({}, {})  # the template's context outlives the page
+    assert shown.before["ops"] == shown.after["ops"] == []  # the template's context outlives the page
 
 
 def discard(client: Client, kind: str, name: str) -> str:
