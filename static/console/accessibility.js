@@ -54,6 +54,13 @@ function fixAccessibility() {
   }
 }
 
+// Unfold writes the name of a chosen file into a text input beside it. Plain file inputs have none, and show the name.
+document.addEventListener("readystatechange", () => {
+  for (const input of document.querySelectorAll("input[type=file]")) {
+    input.hasChangeListener = input.parentNode.parentNode.parentNode.querySelector("input[type=text]") === null;
+  }
+});
+
 // Other scripts add elements later, on load and as the user works.
 document.addEventListener("DOMContentLoaded", () => {
   fixAccessibility();
