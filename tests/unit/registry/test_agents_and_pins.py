@@ -11,7 +11,6 @@ from registry.drafts import draft
 from registry.files import export, loader, yaml_format
 from registry.models import Agent, Group, Pin
 from registry.releases import publishing, stored_releases
-from registry.snapshot import snapshot
 from registry.snapshot.copy_kinds import Kind
 from tests.support.rows.op_entries import build_content, build_op_entry
 
@@ -47,16 +46,6 @@ def test_files_to_draft_to_release_to_files_lose_nothing(tmp_path: Path) -> None
 
     for name in ("groups.yaml", "agents.yaml", "pins.yaml"):
         assert files[name] == sent[name]
-
-
-def test_edit_of_a_shipped_agent_is_kept() -> None:
-    loader.load_into_draft(CONTENT)
-    Agent.objects.update(summary="Mine")
-
-    report = loader.load_into_draft(CONTENT | {"agents": [AGENT | {"summary": "Newer", "ops": ["a.b"]}]})
-
-    assert (report.updated, report.kept_edits) == (["explorer"], ["explorer summary"])
-    assert snapshot.row_to_entry(Agent.objects.get()) == AGENT | {"summary": "Mine", "ops": ["a.b"]}
 
 
 def test_draft_is_replaced_by_a_snapshot_whole() -> None:

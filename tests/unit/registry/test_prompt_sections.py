@@ -6,12 +6,9 @@ from typing import Any
 import pytest
 from django.core.exceptions import ValidationError
 
-from core.text import json_text
-from registry import checks
 from registry.catalog import builder
 from registry.files import loader, yaml_format
 from registry.models import PromptSection
-from registry.releases import publishing
 from registry.snapshot import snapshot
 from tests.support.loops import for_each
 from tests.support.rows.op_entries import build_content
@@ -35,9 +32,6 @@ def get_stored_entry() -> dict[str, Any]:
     [
         (FILE.replace("title: Ids, ", ""), '"title" is missing'),
         (FILE.replace("name: ids", "name: My Ids"), "prompts.yaml"),
-        (FILE.replace("Whole.", "''"), "shorter than 1"),
-        (FILE.replace("position: 10", "position: first"), "is not of type"),
-        (FILE.replace("text:", "body: x, text:"), "body"),
         (FILE + FILE.partition("\n")[2], "2 sections of this prompt have this name"),
     ],
 )
@@ -50,29 +44,6 @@ def test_section_files_are_read_and_those_with_errors_refused(tmp_path: Path, te
         yaml_format.read_folder(tmp_path)
 
     assert message in str(refused.value)
-
-
-def test_second_section_load_changes_nothing() -> None:
-    first = ship(IDS)
-    version = publishing.compute_draft_version()
-
-    second = ship(IDS)
-
-    assert first.added == ["root", "guide, ids"]
-    assert (second.added, second.updated, second.unchanged) == ([], [], 2)
-    assert get_stored_entry() == IDS
-    assert publishing.compute_draft_version() == version
-
-
-@for_each("changes", [{"text": "New."}, {"title": "New"}, {"position": 20}, {"status": "retired"}], undone=True)
-def test_load_applies_a_shipped_change(changes: dict[str, Any]) -> None:
-    ship(IDS)
-
-    report = ship(IDS | changes)
-
-    assert (report.updated, report.kept_edits) == (["guide, ids"], [])
-    assert get_stored_entry() == IDS | changes
-    assert ship(IDS | changes).updated == []
 
 
 def test_load_keeps_and_reports_a_section_edit() -> None:
@@ -93,29 +64,6 @@ def test_load_reports_sections_no_longer_shipped_but_not_own_ones() -> None:
     assert PromptSection.objects.count() == 2
 
 
-def test_any_section_change_gives_another_version() -> None:
-    assert "sections" not in snapshot.snapshot_draft()
-    ship(IDS)
-    versions = {publishing.compute_draft_version()}
-    for changes in ({"text": "a"}, {"title": "b"}, {"position": 1}, {"status": "retired"}, {"name": "c"}):
-        PromptSection.objects.update(**changes)
-        versions.add(publishing.compute_draft_version())
-
-    assert len(versions) == 6
-    assert list(snapshot.snapshot_draft())[-1] == "sections"
-
-
-def test_sections_do_not_depend_on_creation_order() -> None:
-    other = IDS | {"name": "a", "position": 99}
-    ship(IDS, other)
-    before = json_text.hash_canonically(snapshot.snapshot_draft())
-    PromptSection.objects.all().delete()
-
-    ship(other, IDS)
-
-    assert json_text.hash_canonically(snapshot.snapshot_draft()) == before
-
-
 def test_catalog_has_each_prompt_in_order_without_retired_sections() -> None:
     sections = [
         IDS | {"name": "last", "position": 30},
@@ -133,12 +81,6 @@ def test_catalog_has_each_prompt_in_order_without_retired_sections() -> None:
     }
     before = build_content()  # of a release from before prompt sections existed
     assert builder.build_catalog("v" * 64, before).prompts == {}
-
-
-def test_unsendable_section_text_is_found_before_publishing() -> None:
-    problems = checks.find_errors(build_content() | {"sections": [IDS | {"text": "a\x00b"}]})
-
-    assert [str(problem) for problem in problems] == ["guide/ids, content: The text has a NUL character. Delete it."]
 
 
 @for_each("name", ["", "My ids", "ids.more", "Ids", "1st"])

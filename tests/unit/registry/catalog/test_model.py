@@ -185,13 +185,6 @@ def test_view_hides_by_pattern_and_kind(visibility: Visibility, ops: set[str], r
     assert catalog.view_for(visibility) is view
 
 
-def test_view_hides_groups_without_visible_ops() -> None:
-    view = build_catalog(*OPS).view_for(Visibility(kinds=frozenset(["write"])))
-
-    assert view.children == {"root": ("onto",), "onto": ("onto.task",), "onto.task": ("onto.task.add",)}
-    assert view.counts == {"root": 1, "onto": 1, "onto.task": 1}
-
-
 def test_view_cache_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(model, "MAX_CACHED_VIEWS", 3)
     catalog = build_catalog(*OPS)
@@ -269,14 +262,6 @@ def test_with_op_keeps_the_prompts() -> None:
     live = builder.build_catalog("v" * 64, build_content(*GIVEN) | {"sections": [section]})
 
     assert live.with_op(builder.build_op(build_op_entry("util.new")), version="draft").prompts == live.prompts != {}
-
-
-def test_op_has_its_kind_and_properties() -> None:
-    op = build_catalog(*OPS).ops["onto.task.add"]
-
-    assert (op.group, op.is_write, op.is_active) == ("onto", True, True)
-    assert op.validator.is_valid({})
-    assert not op.validator.is_valid({"unknown": 1})
 
 
 def test_view_leaves_out_ops_that_cannot_run_and_says_why() -> None:

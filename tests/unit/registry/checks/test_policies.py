@@ -11,14 +11,11 @@ from tests.support.rows.op_entries import build_op_entry
     [
         ("Send due_at with every update.", "Never send due_at.", True),
         ("Ask the user when several fit.", "Never ask the user.", True),
-        ("Always read the task first.", "Do not read the task first.", True),
         ("Search tasks before creating one", "Don't search tasks before creating ones.", True),
         ("Delete duplicates.", "Avoid delete duplicates", True),
         # one of the two has a condition
         ("Send only fields that change.", "Never send fields that do not change.", False),
-        ("Send dates with an offset.", "Never send dates without an offset.", False),
         ("Delete the event to cancel it.", "Never delete the event to move it.", False),
-        ("Ask the user.", "Never ask the user more than once.", False),
         # different objects, different verbs, no object
         ("Read the task before replacing it.", "Never read urgency out of the order of rows.", False),
         ("Find the id with search.", "Never guess the id; find it with search.", False),

@@ -39,7 +39,6 @@ def check_names(**fields: Any) -> list[Finding]:
         ("Never set the project_id.", "onto.task.update has no argument project_id.", ""),
         ("Read it first; then pass `parent_ref`.", "onto.task.update has no argument parent_ref.", ""),
         ("The argument owner_name decides.", "onto.task.update has no argument owner_name.", ""),
-        ("The row_state parameter decides.", "onto.task.update has no argument row_state.", ""),
         ("Send sort_by.", "onto.task.update has no argument sort_by.", ""),  # an argument of another op
         ("It takes task_ids.", "onto.task.update has no argument task_ids.", "Did you mean: It takes task_id."),
         ("Find it with onto.task.lst.", "There is no op onto.task.lst.", "Did you mean onto.task.list?"),

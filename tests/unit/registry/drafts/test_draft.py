@@ -97,9 +97,7 @@ def test_write_fills_an_empty_draft_with_the_shipped_catalog() -> None:
 @for_each(
     "fields, problem",
     [
-        ({"parameters_schema": {"type": "array"}}, "parameters_schema"),
         ({"aliases": ["onto.task.other.alias"]}, "is already a name of"),
-        ({"tool_name": "onto_task_other"}, "is already a name of"),
         ({"examples": [{"args": {}}]}, "examples/0"),
     ],
     undone=True,
@@ -237,8 +235,6 @@ def test_revert_refuses_changes_of_other_models_and_missing_rows() -> None:
 @for_each(
     "fields, problem",
     [
-        ({"examples": [{"args": {}}]}, "examples/0"),
-        ({"parameters_schema": {"type": "array"}}, "parameters_schema"),
         ({"tool_name": "onto_task_other"}, "is already a name of"),
         ({"without_id": "nowhere"}, "There is no op nowhere"),
     ],

@@ -269,13 +269,7 @@ def test_command_loads_no_eval_case_of_an_op_that_is_not_shipped(folder: Path) -
 @pytest.mark.parametrize(
     ("bad", "problem"),
     [
-        (
-            [ADD, build_op_entry("onto.task.other", tool_name="onto_task_add")],
-            "onto_task_add is already a name of onto.task.add",
-        ),
-        ([ADD, ADD | {"tool_name": "other", "aliases": []}], "onto.task.add is already a name of onto.task.add"),
         ([ADD | {"examples": [{"args": {}}]}], "onto.task.add, examples/0"),
-        ([build_op_entry("far.away")], "The group far is missing"),
         ([ADD | {"parameters_schema": build_schema(a={"$ref": "https://example.com"})}], "points outside the schema"),
     ],
 )

@@ -51,19 +51,15 @@ def test_a_tool_becomes_an_op_with_the_digest_that_calls_are_compared_with() -> 
 @pytest.mark.parametrize(
     ("name", "annotations", "kind", "confirm"),
     [
-        ("get_note", None, "read", False),  # what the name says
-        ("create_note", None, "write", False),
         ("notes", None, "write", True),  # in doubt
         ("frobnicate_note", {"destructiveHint": False}, "write", True),
         ("wipe_everything", {"readOnlyHint": True}, "write", True),
-        ("get_and_delete", None, "write", True),
         ("get_note", {"readOnlyHint": False}, "write", False),  # the server says
         ("create_note", {"readOnlyHint": True}, "read", False),
         ("get_note", {"readOnlyHint": "yes", "destructiveHint": 1}, "read", False),  # no boolean says nothing
         ("create_note", {"destructiveHint": True}, "write", True),
         ("create_note", {"destructiveHint": False}, "write", False),
         ("get_note", {"destructiveHint": True}, "read", False),  # a read asks nobody
-        ("delete_note", None, "write", True),
         ("remove_note", {"destructiveHint": False}, "write", True),
         ("delete_note", {"readOnlyHint": True}, "write", True),  # a lie would be sent again
         ("get_note", "read", "read", False),

@@ -259,10 +259,7 @@ HOSTILE: list[tuple[Any, str]] = [
     (build_function("evil", "half \ud800 a pair"), "JSON"),
     (build_function("evil", properties={"a": {"default": [[[NESTED]]]}}), "64 levels"),
     (build_function("evil", properties={"a": {"default": float("nan")}}), "JSON"),
-    (build_function("evil", properties={"a": {"enum": list(range(1_000))}}), "500 values"),
     (build_function("evil", properties={"a": {"$ref": "#/properties/a"}}), "back to itself"),
-    (build_function("evil", type="string"), "args are an object"),
-    (build_function("evil", properties={f"a{n}": {} for n in range(3_000)}), "2000 subschemas"),
 ]
 
 

@@ -126,9 +126,7 @@ def test_a_changed_tool_is_neither_shown_nor_callable_before_it_is_approved(muta
     ("name", "value"),
     [
         ("description", "Get a note."),
-        ("title", "A note"),
         ("inputSchema", {"type": "object"}),
-        ("outputSchema", {"type": "object"}),
         ("annotations", {"readOnlyHint": True, "openWorldHint": True}),
     ],
 )
@@ -168,16 +166,6 @@ def test_importing_again_approves_and_keeps_edits() -> None:
     assert (op.summary, op.description, op.parameters_schema) == ("Mine", "", {"type": "object"})
     assert definitions.list_changed(connection) == []
     assert UpstreamDefinition.objects.get().approved_digest == digest_tool(changed)
-
-
-def test_a_tool_that_is_gone_is_retired_when_it_is_imported_again_and_comes_back() -> None:
-    import_tools(TOOL, OTHER)
-
-    import_tools(OTHER)
-    assert Op.objects.get(op=PATH).status == "retired"
-
-    import_tools(TOOL, OTHER)
-    assert Op.objects.get(op=PATH).status == "active"
 
 
 def test_approved_change_keeps_edits_and_says_that_the_tool_writes_now() -> None:

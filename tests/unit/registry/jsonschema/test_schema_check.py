@@ -42,9 +42,7 @@ REFUSED = [
     # not an object
     ([], "must be an object"),
     (None, "must be an object"),
-    (True, "must be an object"),
     ({}, "must be an object"),
-    ({"type": "array"}, "must be an object"),
     ({"type": ["object", "null"]}, "must be an object"),
     # not valid
     (build_schema(a={"type": "text"}), "not valid JSON Schema 2020-12 at properties/a/type"),
@@ -55,7 +53,6 @@ REFUSED = [
     # references
     (build_schema(a={"$ref": "https://example.com/s.json"}), "points outside"),
     (build_schema(a={"$ref": "file:///etc/passwd"}), "points outside"),
-    (build_schema(a={"$ref": "other.json#/a"}), "points outside"),
     (build_schema(a={"$ref": dialect.DIALECT}), "points outside"),
     (build_schema(a={"$ref": "#/$defs/none"}), "has no target"),
     (build_schema(a={"$ref": "#/allOf/²"}) | {"allOf": [{}]}, "has no target"),
@@ -78,7 +75,6 @@ REFUSED = [
     (build_schema(a={"$schema": "https://example.com/own"}), "dialect"),
     # cost
     (chain(30), "multiply"),
-    (chain(13), "multiply"),
     (unevaluated(20), "multiply"),
     (
         build_schema(a={"$ref": "#/$defs/n"})

@@ -81,7 +81,3 @@ def test_op_that_is_no_candidate_raises_nothing() -> None:
     scores = np.array([0.9, 0.1, 0.0, 0.0], dtype=np.float32)
 
     assert IdLookups(build_ops(*TRACKS)).raise_scores(scores, scores < 0) == []
-
-
-def test_no_ops_have_no_lookups() -> None:
-    assert raise_scores([]) == []

@@ -57,9 +57,3 @@ def test_summary_that_begins_the_description_counts_once() -> None:
     (read,) = words_by_field([build_op_entry("a.one", summary="First", description="First of all.")], [[]])
 
     assert read["text"] == ["first", "of", "all"]
-
-
-def test_no_ops_give_no_words() -> None:
-    read = postings.read_op_words([], [])
-
-    assert len(read.word_ids) == len(read.op_ids) == len(read.field_ids) == 0

@@ -78,11 +78,6 @@ def test_query_in_another_script_finds_ops_in_that_script() -> None:
     assert rank("天気を見る", build_op_entry("util.sky.get", summary="東京の天気"), *SIBLINGS)[0] == "util.sky.get"
 
 
-@pytest.mark.parametrize("request_", ["zzzz", "the of to", "", "?!", "qwrtp xkcdq"])
-def test_query_without_matches_finds_nothing(request_: str) -> None:
-    assert rank(request_, *SIBLINGS) == []
-
-
 def test_names_of_retired_ops_find_their_successor() -> None:
     retired = build_op_entry("old.chore.jot", status="retired", successor="onto.task.create")
 

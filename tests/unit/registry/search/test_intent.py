@@ -14,9 +14,7 @@ from tests.support.rows.op_entries import build_catalog, build_op_entry
         ("adding members", intent.CREATE),
         ("list tasks to delete", intent.READ),  # the first verb
         ("rename it", intent.UPDATE),
-        ("removed rows", intent.DELETE),
         ("bump the offline rule to the top", intent.UPDATE),
-        ("scrap that", intent.DELETE),
         ("weather tomorrow", ""),
         ("the long winding road past a place where something is to delete", ""),  # the verb comes too late
         ("what is late", intent.READ),  # a question without a verb

@@ -76,7 +76,3 @@ def test_ops_in_one_document_share_their_words() -> None:
 @pytest.mark.parametrize("stems", [[], ["nowhere"]])
 def test_unknown_words_give_no_score(stems: list[str]) -> None:
     assert Scorer(build_op_entry("a.one"), build_op_entry("b.two")).score(*stems) == [0, 0]
-
-
-def test_postings_of_no_ops_are_empty() -> None:
-    assert Scorer().score("alpha") == []

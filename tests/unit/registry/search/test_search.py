@@ -34,14 +34,12 @@ def catalog() -> Catalog:
     [
         ("create task", "onto.task.create"),
         ("createTask", "onto.task.create"),
-        ("TASKS, list!", "onto.task.list"),
         ("reminder", "onto.task.create"),  # a keyword weighs more than the description
         ("initiatives", "onto.project.list"),
         ("overdue", "onto.task.list"),  # an argument's name
         ("schedule meeting", "cal.event.create"),  # an alias
         ("what is on my calendar", "cal.event.create"),
         ("onto.project.list", "onto.project.list"),
-        ("onto_task_list", "onto.task.list"),
         (" schedule_meeting ", "cal.event.create"),
         ("ScheduleMeeting", "cal.event.create"),
         ("calender meating", "cal.event.create"),  # typos

@@ -15,13 +15,9 @@ from tests.support.cpu_budget import assert_cpu_seconds
         ("get the weather of a city. It may rain.", "Get the weather of a city"),
         ("This function allows you to delete a user.", "Delete a user"),
         ("Use this tool to send an email!", "Send an email"),
-        ("This API endpoint returns all orders", "Returns all orders"),
         ("Allows users to list their files", "List their files"),
-        ("A tool that searches.", "Searches"),
         ("Help desk ticket creation", "Help desk ticket creation"),
-        ("The user's name", "The user's name"),
         ("# Weather\n\nGets **the** [weather](https://acme.com) of `city`", "Gets the weather of city"),
-        ("# Only a heading", "Only a heading"),
         ("Returns a list\nof things\n- one\n- two", "Returns a list of things"),
         (
             "Tax in the U.S. and elsewhere, e.g. in Canada. Powered by Acme.",
@@ -32,18 +28,12 @@ from tests.support.cpu_budget import assert_cpu_seconds
             "Retrieve the weather of a city, including temperature",
         ),
         (
-            "Interact with any kind of document that lies in the cloud storage of the user",
-            "Interact with any kind of document that lies in the cloud storage",
-        ),
-        (
             "获取指定城市的天气信息，包括温度、湿度、风速以及未来七天的天气预报，支持全球所有城市",
             "获取指定城市的天气信息",
         ),
         ("احصل على الطقس", "احصل على الطقس"),
         ("\u202eevil\u0000 \u200btext", "Evil text"),
         ("", "Get weather"),
-        ("...", "Get weather"),
-        ("\n\n", "Get weather"),
     ],
 )
 def test_summary_is_shortened_from_the_first_sentence(description: str, summary: str) -> None:

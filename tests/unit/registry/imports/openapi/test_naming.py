@@ -17,9 +17,7 @@ def name_all(*operations: str) -> list[str]:
         ("GET /pets", "x.pet.list"),
         ("POST /pets", "x.pet.create"),
         ("GET /pets/{id}", "x.pet.get"),
-        ("PUT /pets/{id}", "x.pet.update"),
         ("PATCH /pets/{id}", "x.pet.update"),
-        ("POST /pets/{id}", "x.pet.update"),
         ("DELETE /pets/{id}", "x.pet.delete"),
         ("DELETE /pets", "x.pet.delete_all"),
         ("POST /pets/{id}/archive", "x.pet.archive"),
@@ -30,7 +28,6 @@ def name_all(*operations: str) -> list[str]:
         ("GET /status", "x.status.get"),
         ("POST /pets:batchGet", "x.pet.batch_get"),
         ("GET /pets/{id}.json", "x.pet.get"),
-        ("POST /lists", "x.list.create"),
         ("POST /reports", "x.report.create"),
     ],
 )
