@@ -110,14 +110,6 @@ def test_system_lists_what_the_user_may_see(client: Client, django_user_model: A
     assert client.get("/admin/system/").status_code == 403
 
 
-def test_every_page_has_the_sidebar(admin_client: Client) -> None:
-    page = admin_client.get("/admin/registry/op/").content.decode()
-
-    for section in sidebar.SECTIONS:
-        assert f"{section}\n" in page
-    assert 'href="/admin/system/"' in page
-
-
 def test_one_entry_is_active(admin_client: Client) -> None:
     def read_active_titles(path: str) -> list[str]:
         sections = admin_client.get(path).context["sidebar_navigation"]

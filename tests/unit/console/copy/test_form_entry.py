@@ -111,12 +111,8 @@ def test_entry_path_maps_to_its_form_input(op_forms: OpForms) -> None:
     [
         ("summary", "", "This field is required.", ""),
         ("summary", "x" * 300, "at most 200 characters", "x" * 200),
-        ("op", "Onto Task", "lower-case words", "Onto Task"),
-        ("kind", "watch", "not one of the available choices", "write"),
         ("timeout_ms", "soon", "whole number", 30_000),
-        ("timeout_ms", "1", "greater than or equal to 100", 30_000),
         ("parameters_schema", '{"type":\n "object"', "Line 2, column 10: Invalid JSON", TITLE_SCHEMA),
-        ("argument_aliases", '{"a": 1}', "object of strings", {"name": "title"}),
         ("connection", "999999", "not one of the available choices", any_upstream.CONNECTION),
         ("notes", "a\x00b", "Null characters are not allowed", "ab"),
     ],
@@ -140,20 +136,3 @@ def test_form_entry_reads_a_new_op(op_forms: OpForms) -> None:
 
     assert op_form.entry["op"] == "onto.task.new"
     assert {each.input for each in op_form.unreadable} == {"summary", "tool_name", "kind"}
-
-
-@for_each(
-    "odd",
-    [
-        {"rules-TOTAL_FORMS": "x"},
-        {"rules-TOTAL_FORMS": "-1", "rules-INITIAL_FORMS": "99999999999"},
-        {"rules-0-id": "x", "rules-1-id": "999999", "rules-0-op": "7"},
-        {"examples-INITIAL_FORMS": "0"},
-        {"rules-0-kind": "maybe", "rules-1-text": "", "rules-0-position": "-1"},
-    ],
-    undone=True,
-)
-def test_form_entry_reads_malformed_forms_as_far_as_possible(op_forms: OpForms, odd: dict[str, str]) -> None:
-    op = make_op()
-
-    assert op_forms.read_entry(op, op_forms.get_form_data(op) | odd).entry["op"] == op.op

@@ -7,7 +7,6 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import Permission
 from django.db import connection
 from django.http import HttpResponse
 from django.test import Client
@@ -19,7 +18,7 @@ from django.utils.html import strip_tags
 from analytics.rollups.models import OpDaily
 from console.copy.preview import format_cost
 from core.admin import page_parts
-from registry.models import Group, Op, PromptSection
+from registry.models import Group, Op
 from registry.releases import publishing
 from registry.releases.preview import AnswerPreview
 from tests.support.console.admin_pages import get_registry_url, open_form, read_form
@@ -71,16 +70,6 @@ def test_preview_shows_the_op_as_typed(admin_client: Client) -> None:
     assert "compared to live; not read in the last 7 days" in get_part_text(changed, "full")
 
 
-def test_preview_shows_the_chosen_argument(admin_client: Client) -> None:
-    op = make_op()
-
-    chosen = preview_with(admin_client, op, {"preview-argument": "title"})
-
-    assert get_part_text(chosen, "arguments") == "limit title"
-    assert "<option selected>title</option>" in chosen.content.decode()
-    assert get_part_text(chosen, "arg").startswith("31 tokens (not live yet) title string, required")
-
-
 def test_preview_links_each_problem_to_its_input(admin_client: Client) -> None:
     op = make_op()
     sent = open_form(admin_client, op) | {"examples-0-args": '{\n  "title": 7\n}', "rules-0-text": "Send when_due."}
@@ -116,20 +105,6 @@ def test_preview_names_the_line_of_a_broken_schema_and_shows_the_saved_one(admin
     assert "string, required" in get_part_text(broken, "short")
     assert "A $ref points outside the schema." in get_part_text(refused, "problems")
     assert "Invalid arguments or examples are left out." in get_part_text(refused, "short")
-
-
-def test_preview_names_the_line_of_a_warning_in_the_schema(admin_client: Client) -> None:
-    op = make_op()
-    sent = open_form(admin_client, op)
-    text = sent["parameters_schema"].replace(
-        '"title": {', '"amount": {\n      "type": "number"\n    },\n    "title": {'
-    )
-
-    response = request_preview(admin_client, op, sent | {"parameters_schema": text})
-
-    line = text.split("\n").index('    "amount": {') + 1
-    warning = f"Warning Parameters schema, line {line} The copy does not give the unit or range of amount"
-    assert warning in get_part_text(response, "problems")
 
 
 def test_preview_shows_an_unsaved_op(admin_client: Client) -> None:
@@ -220,27 +195,6 @@ def test_preview_refuses_other_bodies_large_forms_and_missing_ops(
     assert request_preview(admin_client, op, sent).status_code == 413
 
 
-@pytest.mark.parametrize(
-    ("permissions", "of_one", "of_new"), [([], 403, 403), (["view_op"], 200, 403), (["add_op", "change_op"], 200, 200)]
-)
-def test_preview_requires_view_permission(
-    client: Client, django_user_model: Any, permissions: list[str], of_one: int, of_new: int
-) -> None:
-    op = make_op()
-    user = django_user_model.objects.create_user("somebody", is_staff=True)
-    user.user_permissions.set(Permission.objects.filter(codename__in=permissions))
-    client.force_login(user)
-
-    response = request_preview(client, op, {"summary": "Typed by hand"})
-
-    assert response.status_code == of_one
-    assert request_preview(client, None, {}).status_code == of_new
-    if permissions == ["view_op"]:
-        assert "Add onto.task.add" in get_part_text(response, "short")
-        assert "Rule do" in get_part_text(response, "full")
-        assert get_part_text(response, "status").startswith("No problems.")
-
-
 def test_preview_shows_the_group_as_typed(admin_client: Client) -> None:
     make_op()
     publishing.publish_draft(note="Test", by="tests", at=AT)
@@ -262,19 +216,3 @@ def test_preview_shows_the_group_as_typed(admin_client: Client) -> None:
     assert "Warning Summary 30 words" in get_part_text(long, "problems")
     group.refresh_from_db()
     assert group.summary == "Group onto.task"
-
-
-def test_preview_shows_the_prompt_section_as_typed(admin_client: Client) -> None:
-    new = {"prompt": "guide", "name": "ids", "position": "1", "title": "Ids", "status": "active"}
-    section = PromptSection.objects.create(**new, text="Whole.")
-    sent = open_form(admin_client, section)
-
-    changed = admin_client.post(
-        reverse("admin:registry_promptsection_preview", args=[section.pk]), sent | {"text": "Whole,\r\n<never> cut."}
-    )
-    added = admin_client.post(reverse("admin:registry_promptsection_add_preview"), new | {"text": ""})
-
-    assert '{"name":"ids","title":"Ids","text":"Whole,\\n<never> cut."}' in get_part_text(changed, "short")
-    assert "tokens (not live yet)" in get_part_text(changed, "short")
-    assert (get_part_text(added, "problems"), get_part_text(added, "status")) == ("", "Still needed: Text.")
-    assert PromptSection.objects.get().text == "Whole."

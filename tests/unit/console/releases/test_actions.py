@@ -3,12 +3,10 @@
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import Permission
 from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
 
-from console.releases.actions import RELEASE_ACTIONS
 from registry.models import Activation, Op, Release
 from registry.releases import publishing, stored_releases
 from tests.support.console.admin_pages import get_registry_url, read_text
@@ -82,17 +80,6 @@ def test_release_is_withdrawn_with_a_reason(admin_client: Client, published: Rel
     assert stored_releases.get_live_release() == newer
 
 
-def test_live_release_cannot_be_made_live_again_or_withdrawn(admin_client: Client, published: Release) -> None:
-    again = read_text(admin_client.post(get_action_url("make_live", published), {"note": "x"}))
-    withdrawn = read_text(admin_client.post(get_action_url("withdraw", published), {"reason": "x"}))
-
-    published.refresh_from_db()
-    assert "This release is already live." in again
-    assert Activation.objects.count() == 1
-    assert "Make another release live first" in withdrawn
-    assert published.withdrawn_at is None
-
-
 def test_restore_writes_a_whole_release_into_the_draft(
     admin_client: Client, published: Release, newer: Release
 ) -> None:
@@ -136,20 +123,3 @@ def test_action_asks_for_another_review_when_the_draft_was_edited_meanwhile(
 
     assert "The draft has changed since you reviewed it." in page_text
     assert Op.objects.get().summary == "Meanwhile"
-
-
-@pytest.mark.parametrize("step", RELEASE_ACTIONS, ids=lambda step: step.name)
-def test_release_action_requires_its_permission(
-    client: Client, published: Release, newer: Release, django_user_model: Any, step: Any
-) -> None:
-    reader = django_user_model.objects.create_user("reader", is_staff=True)
-    reader.user_permissions.set(Permission.objects.filter(codename__in=["view_release", "view_op"]))
-    client.force_login(reader)
-
-    shown = read_text(client.get(get_registry_url(Release, "change", published.pk)))
-    assert client.get(get_action_url(step.name, published)).status_code == 403
-    assert client.post(get_action_url(step.name, published), {"note": "x", "reason": "x"}).status_code == 403
-
-    assert f"../{step.url_path}/" not in shown
-    assert stored_releases.get_live_release() == newer
-    assert publishing.compute_draft_version() == newer.version

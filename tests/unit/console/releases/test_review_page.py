@@ -18,7 +18,7 @@ from analytics.rollups.models import OpDaily
 from audit.models import AuditEntry
 from console import diff_view
 from registry.models import Activation, Agent, Connection, Group, Op, Pin, PromptSection, Release
-from registry.releases import lifecycle, publishing, stored_releases
+from registry.releases import publishing, stored_releases
 from tests.support.console.admin_pages import get_registry_url, read_text
 from tests.support.loops import for_each
 from tests.support.rows.copy_rows import change_row, make_op
@@ -88,13 +88,6 @@ def find_cost_sentence(response: HttpResponse) -> str:
     return match[0] if match else ""
 
 
-def test_review_without_changes_says_what_to_do_next(admin_client: Client, published: Release) -> None:
-    page = read_text(open_review(admin_client))
-
-    assert "Your draft matches the live release." in page
-    assert 'name="note"' not in page
-
-
 def test_review_of_an_empty_draft_says_what_to_do_next(admin_client: Client) -> None:
     assert "Nothing to publish yet." in read_text(open_review(admin_client))
 
@@ -153,7 +146,6 @@ def test_new_warnings_are_shown_and_accepted_with_a_checkbox_and_a_reason(admin_
     "fields, error",
     [
         ({"because": "No tick"}, "This field is required."),
-        ({"reviewed": "on"}, "This field is required."),
         ({"reviewed": "on", "because": "  "}, "This field is required."),
         ({"reviewed": "on", "because": "x" * 501}, "at most 500 characters"),
         ({"reviewed": "on", "because": "Other", "seen": "0" * 64}, "The draft has changed since you reviewed it."),
@@ -186,53 +178,6 @@ def test_publishing_is_refused_when_the_draft_was_edited_meanwhile(admin_client:
     assert "The draft has changed since you reviewed it." in page
     assert "Not looked at" in page
     assert stored_releases.get_live_release() == published
-
-
-def test_review_shows_errors_that_block_publishing(admin_client: Client, published: Release) -> None:
-    Op.objects.update(parameters_schema=[])
-
-    page = read_text(open_review(admin_client))
-    refused = publish(admin_client)
-
-    assert "The draft cannot be published." in page
-    assert "The schema must be an object" in page
-    assert 'name="note"' not in page
-    assert refused.status_code == 200
-    assert stored_releases.get_live_release() == published
-
-
-def test_draft_equal_to_an_older_release_needs_no_reason(admin_client: Client) -> None:
-    op = make_op(parameters_schema=UNCLEAR)
-    publish(admin_client, reviewed="on", because="Known")
-    first = stored_releases.get_live_release()
-    change_row(op, parameters_schema=build_schema(("title",), title={"type": "string"}))
-    publish(admin_client)
-    change_row(op, parameters_schema=UNCLEAR)
-
-    page = read_text(open_review(admin_client))
-    response = publish(admin_client)
-
-    assert "The draft has the same content as release" in page
-    assert 'name="because"' not in page
-    assert response.status_code == 302
-    assert stored_releases.get_live_release() == first
-
-
-def test_draft_equal_to_a_withdrawn_release_cannot_be_published(admin_client: Client, published: Release) -> None:
-    op = Op.objects.get()
-    before = op.summary
-    change_row(op, summary="Other")
-    publish(admin_client)
-    lifecycle.withdraw_release(version=published.version, reason="Wrong", by="ann", at=timezone.now())
-    change_row(op, summary=before)
-
-    page = read_text(open_review(admin_client))
-    publish(admin_client)
-
-    assert "It matches a release withdrawn by ann: Wrong" in page
-    assert "Change the draft, or restore" in page
-    assert 'name="note"' not in page
-    assert stored_releases.get_live_release() != published
 
 
 def test_differences_are_paged(admin_client: Client, published: Release, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -283,25 +228,6 @@ def test_copy_lists_link_to_the_review(admin_client: Client, published: Release)
     for model in (Op, Group, PromptSection):
         listed = admin_client.get(get_registry_url(model, "changelist")).content.decode()
         assert f'class="ui-button ui-not-on-phone" href="{reverse("admin:registry_release_review")}"' in listed
-
-
-def test_review_requires_view_permission_and_publishing_its_own(
-    client: Client, published: Release, django_user_model: Any
-) -> None:
-    editor = django_user_model.objects.create_user("editor", is_staff=True)
-    client.force_login(editor)
-    change_row(Op.objects.get(), summary="Other")
-    assert open_review(client).status_code == 403
-
-    names = ["view_op", "view_group", "view_promptsection", "change_op"]
-    editor.user_permissions.set(Permission.objects.filter(codename__in=names, content_type__app_label="registry"))
-
-    page = open_review(client)
-    assert "Only Admins can publish." in read_text(page)
-    assert 'name="note"' not in read_text(page)
-    seen = page.context["review"].seen
-    assert client.post(reverse("admin:registry_release_review"), {"seen": seen, "note": "x"}).status_code == 403
-    assert stored_releases.get_live_release() == published
 
 
 def test_review_and_make_live_say_whom_the_release_reaches(admin_client: Client, published: Release) -> None:

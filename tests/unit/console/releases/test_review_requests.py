@@ -136,15 +136,6 @@ def test_comment_is_kept_when_a_step_is_refused(changed: Release, editor: Client
     assert ReviewRequest.objects.get().state == "waiting"
 
 
-def test_asking_is_the_main_step_only_for_those_who_cannot_publish(
-    changed: Release, editor: Client, admin: Client
-) -> None:
-    main = 'value="ask" class="ui-button ui-button--primary"'
-
-    assert main in read_text(editor.get(reverse(URL)))
-    assert main not in read_text(admin.get(reverse(URL)))
-
-
 def test_who_asked_cannot_approve_and_is_told_so(changed: Release, admin: Client) -> None:
     take_step(admin, "ask")
 
@@ -327,7 +318,3 @@ def test_message_that_cannot_be_sent_shows_on_the_desk(changed: Release, editor:
     assert "1 message could not be sent." in page
     assert "The mail server answered 550." in listed
     assert "could not be sent" not in read_text(editor.get(reverse(URL)))
-
-
-def test_page_says_if_nobody_gets_a_message(changed: Release, editor: Client) -> None:
-    assert "Nobody gets a message" in read_text(editor.get(reverse(URL)))

@@ -15,12 +15,10 @@ from console.reports.parts import verdicts
     [
         ((100, 1_000), (50, 1_000), "Better: 2.7 to 7.3 points lower."),
         ((50, 1_000), (100, 1_000), "Worse: 2.7 to 7.3 points higher."),
-        ((50, 1_000), (52, 1_000), "No significant difference: between −1.8 and +2.2 points."),
         ((6, 60), (5, 60), "No significant difference: between −13 and +9 points."),
         ((3, 60), (11, 60), "Worse: 2 to 25 points higher."),
         ((50, 1_000), (71, 1_000), "Worse: less than 0.1 to 4.2 points higher."),
         ((5, 25), (5, 1_000), "Not enough data: 25 of 50 calls; about 7 more days."),
-        ((0, 0), (5, 1_000), "Not enough data: 0 of 50 calls."),
     ],
 )
 def test_difference_is_described_in_words(first: tuple[int, int], second: tuple[int, int], words: str) -> None:
@@ -34,8 +32,6 @@ def test_difference_is_described_in_words(first: tuple[int, int], second: tuple[
     ("value", "interval", "text"),
     [
         (0.0123, ConfidenceInterval(0.01, 0.02), "+1.2"),
-        (-0.0123, ConfidenceInterval(-0.02, -0.01), "−1.2"),
-        (-0.12, ConfidenceInterval(-0.2, -0.01), "−12"),
         (0.0001, ConfidenceInterval(-0.02, 0.02), "0.0"),
         (-0.004, ConfidenceInterval(-0.2, 0.2), "0"),
     ],

@@ -36,16 +36,10 @@ def describe(first: Totals, second: Totals) -> str:
             "Wait for more data, or decide by something else.",
         ),
         (
-            {"calls": 25},
-            GOOD,
-            "pilot: not enough data yet: 25 of 50 calls from others, so about 7 more days at this rate.",
-        ),
-        (
             {"calls": 49},
             GOOD,
             "pilot: not enough data yet: 49 of 50 calls from others, so about 1 more day at this rate.",
         ),
-        ({}, GOOD, "pilot: not enough data yet: 0 of 50 calls from others."),
         (GOOD, {}, "pilot: not enough data yet: 0 of 50 calls."),
     ],
 )

@@ -35,17 +35,6 @@ def save_cohort(http: HttpClient, cohort: Cohort, **fields: Any) -> HttpResponse
     return http.post(reverse("admin:analytics_cohort_change", args=[cohort.pk]), form)
 
 
-def test_lines_are_stored_as_lists(admin_client: HttpClient, cohort: Cohort) -> None:
-    response = save_cohort(
-        admin_client, cohort, listed="  ana \r\n\r\ncleo\r\nana\r\n", rule_values="dev \r\n\r\n Größe 2"
-    )
-
-    cohort.refresh_from_db()
-    assert response.status_code == 302
-    assert cohort.listed == ["ana", "cleo"]
-    assert cohort.rules.get().values == ["dev", "Größe 2"]
-
-
 def test_invalid_line_is_named_and_the_form_keeps_the_input(admin_client: HttpClient, cohort: Cohort) -> None:
     response = save_cohort(admin_client, cohort, listed="ana\r\n\r\n" + "b" * 201, rule_values="dev\r\na\x00b")
 

@@ -124,8 +124,6 @@ def test_only_those_who_may_change_cohorts_take_steps(client: HttpClient, cohort
     [
         (0, Advice.WIDEN, ["Widen to 5%", "Stop pilot"]),
         (12.5, Advice.WAIT, ["Widen to 25%", "Stop pilot"]),
-        (25, Advice.NO_DIFFERENCE, ["Widen to 50%", "Stop pilot"]),
-        (50, Advice.HOLD, ["Stop pilot"]),
         (50, Advice.STOP, ["Stop pilot"]),
         (100, Advice.WIDEN, ["Stop pilot"]),
     ],
