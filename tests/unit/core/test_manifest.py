@@ -42,13 +42,11 @@ def test_declarations_are_joined_in_their_order() -> None:
     ("declared", "named"),
     [
         (Manifest(jobs=[JOB]), "job events.delete"),
-        (Manifest(polled=[poll]), "polled function"),
         (Manifest(audit_kinds={"op": AuditKind("op")}), "kind of audit log entries op"),
         (Manifest(areas={"copy": ["registry.op"]}), "model of an area registry.op"),
         (Manifest(settings=["PORT"]), "setting PORT"),
         (Manifest(pages=[AdminPage("home", "home/", lambda _: HttpResponse())]), "page home"),
         (Manifest(entries=[ENTRY]), "place in the sidebar"),
-        (Manifest(subject_finders=[str]), "finder of a user's subject"),
     ],
 )
 def test_what_two_manifests_declare_is_refused(declared: Manifest, named: str) -> None:

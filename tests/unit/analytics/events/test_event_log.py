@@ -1,5 +1,4 @@
 import logging
-import threading
 from datetime import UTC, datetime
 from typing import Any
 
@@ -81,48 +80,6 @@ def test_flush_writes_in_bulk_and_in_order(db: None, django_assert_max_num_queri
     assert list(turns) == [str(number) for number in range(event_log._buffer.batch_size + 1)]
 
 
-def test_flush_by_two_threads_writes_each_event_once(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    batches: list[int] = []
-    monkeypatch.setattr(event_log, "_bulk_insert", lambda _, batch: batches.append(len(batch)))
-    monkeypatch.setattr(event_log, "connection", _Connection())
-    for _ in range(3 * event_log._buffer.batch_size):
-        event_log.enqueue_event(build_event())
-
-    threads = [threading.Thread(target=event_log.flush) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-
-    assert sum(batches) == 3 * event_log._buffer.batch_size
-
-
-class _Connection:
-    """A fake connection that accepts everything, because threads cannot share the test's connection."""
-
-    def cursor(self) -> "_Connection":
-        return self
-
-    def __enter__(self) -> "_Connection":
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        """Close nothing."""
-
-
-def test_buffer_is_bounded_and_counts_what_it_drops(
-    db: None, monkeypatch: pytest.MonkeyPatch, lost_before: int
-) -> None:
-    monkeypatch.setattr(event_log._buffer, "capacity", 3)
-
-    for number in range(5):
-        event_log.enqueue_event(build_event(turn=str(number)))
-    event_log.flush()
-
-    assert event_log._buffer.lost - lost_before == 2
-    assert list(OperationEvent.objects.order_by("id").values_list("turn", flat=True)) == ["0", "1", "2"]
-
-
 @pytest.mark.parametrize("failure", [DatabaseError("gone"), InterfaceError("connection already closed")])
 def test_flush_without_a_database_counts_and_logs_lost_events(
     db: None, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, lost_before: int, failure: Exception
@@ -154,15 +111,6 @@ def test_flush_counts_a_batch_with_an_invalid_event_as_lost_and_continues(lost_b
 
     assert event_log._buffer.lost - lost_before == 1
     assert OperationEvent.objects.count() == 1
-
-
-def test_discard_drops_queued_events(db: None) -> None:
-    event_log.enqueue_event(build_event())
-
-    event_log.discard_queued()
-    event_log.flush()
-
-    assert not OperationEvent.objects.exists()
 
 
 def test_record_truncates_text_to_its_column(db: None) -> None:

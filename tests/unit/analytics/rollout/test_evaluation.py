@@ -4,8 +4,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from analytics.flags import FLAGS, LIVE, FlagKey, Surface
 from analytics.rollout import evaluation
@@ -62,12 +60,10 @@ def test_first_matching_cohort_decides() -> None:
 @pytest.mark.parametrize(
     ("attribute", "operator", "values", "trait", "expected"),
     [
-        ("subject", "in", ("ana", "ben"), "", True),
         ("subject", "starts", ("test-", "an"), "", True),
         ("subject", "starts", ("ben",), "", False),
         ("client", "not_in", ("chat",), "", False),
         ("environment", "in", ("dev",), "", True),
-        ("environment", "in", ("production",), "", False),
         ("context", "in", ("project",), "", True),
         ("project", "in", ("7",), "", False),
         ("project", "not_in", ("7",), "", True),
@@ -122,27 +118,6 @@ def test_second_percentage_applies_to_the_remaining_subjects() -> None:
     assert abs(second - 5_000) < 400
 
 
-@given(st.text(min_size=1, max_size=30), st.integers(0, 10_000), st.integers(0, 10_000))
-def test_growing_one_percentage_moves_nobody_out_and_changes_no_other_flag(
-    subject: str, first_share: int, second_share: int
-) -> None:
-    smaller, larger = sorted((first_share, second_share))
-    context = replace(ANA, subject=subject)
-
-    def evaluate_both(buckets: int) -> tuple[str, str]:
-        rollout = Rollout(
-            {
-                FlagKey.SURFACE: [build_cohort("share", buckets=buckets)],
-                FlagKey.RELEASE: [build_cohort("copy-b", "0" * 64, buckets=5_000)],
-            }
-        )
-        return tuple(rollout.evaluate(flag, context).variant for flag in (FlagKey.SURFACE, FlagKey.RELEASE))  # type: ignore[return-value]
-
-    (before, release), (after, same) = evaluate_both(smaller), evaluate_both(larger)
-    assert after == Surface.GATEWAY or before == Surface.LEGACY
-    assert release == same
-
-
 def test_cohort_names_are_joined_for_events() -> None:
     rollout = Rollout({FlagKey.SURFACE: [build_cohort()], FlagKey.RELEASE: [build_cohort("copy-b", LIVE)]})
 
@@ -153,14 +128,10 @@ def test_cohort_names_are_joined_for_events() -> None:
     ("model", "expected"),
     [
         ("gpt-4o-mini", "gpt"),
-        ("openai/o3-mini", "gpt"),
         ("chatgpt-4o-latest", "gpt"),
         ("anthropic/claude-sonnet-4-5", "claude"),
-        ("google/gemini-2.5-pro", "gemini"),
         ("meta-llama/Llama-3.1-70B", "llama"),
-        ("qwen2.5-72b", "qwen"),
         ("deepseek-chat", "deepseek"),
-        ("x-ai/grok-4", "grok"),
         ("", ""),
         ("007", ""),
     ],

@@ -238,16 +238,6 @@ def test_repeated_runs_count_each_event_once(write_event: WriteEvent) -> None:
     assert sum_column(is_settled=True) == 5
 
 
-def test_next_run_counts_new_events(write_event: WriteEvent) -> None:
-    write_event(NOON - 2 * MINUTE)
-    run_until_done(NOON)
-    write_event(NOON - MINUTE)  # a call that started before the run and ended after it
-
-    run_until_done(NOON + MINUTE)
-
-    assert sum_column() == 2
-
-
 def test_unsettled_rows_keep_their_ids(write_event: WriteEvent) -> None:
     write_event(NOON - MINUTE)
     write_event(NOON - rollup_job.SETTLE_AFTER, op="onto.task.get")  # settled by the third run

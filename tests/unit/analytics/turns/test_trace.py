@@ -62,7 +62,6 @@ def test_steps_have_kinds_times_and_repairs() -> None:
         (INVALID, {}, "called it again"),
         (INVALID, {"op": "onto.task.list"}, "called onto.task.list"),
         (INVALID, {"type": "help", "op": "onto.task"}, "read help of onto.task"),
-        (INVALID, {"type": "help", "op": ""}, "read help of the root"),
         (INVALID, {"type": "search", "op": ""}, "searched"),
         (INVALID, {"type": "escalate", "op": "onto.task.move"}, "asked for onto.task.move"),
         ({"type": "search", "op": "", "result_count": 0}, {"type": "search", "op": ""}, "searched again"),

@@ -1,6 +1,5 @@
 import logging
 import threading
-from types import SimpleNamespace
 
 import pytest
 
@@ -72,22 +71,3 @@ def test_start_polls_at_once_and_starts_one_thread(monkeypatch: pytest.MonkeyPat
 
     assert calls == ["first", "broken", "last"]
     assert [(thread.name, thread.daemon) for thread in started] == [("poller", True)]
-
-
-def test_thread_polls_every_half_second(monkeypatch: pytest.MonkeyPatch) -> None:
-    wait_seconds: list[float] = []
-
-    class FakeEvent:
-        """Signals stop after three polls."""
-
-        def wait(self, seconds: float) -> bool:
-            wait_seconds.append(seconds)
-            return len(wait_seconds) > 3
-
-    monkeypatch.setattr(poller, "refresh", lambda: calls.append("poll"))
-    monkeypatch.setattr(poller, "threading", SimpleNamespace(Event=FakeEvent))
-
-    poller._run_loop()
-
-    assert calls == ["poll"] * 3
-    assert wait_seconds == [0.5] * 4

@@ -1,4 +1,5 @@
 import logging
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from queue import Queue
 from typing import Any
@@ -51,6 +52,17 @@ def test_flush_writes_items_in_order_and_in_batches(table: FakeTable) -> None:
     buffer.flush()
 
     assert table.batches == [[0, 1], [2, 3], [4]]
+
+
+def test_flush_by_several_threads_writes_each_item_once(table: FakeTable) -> None:
+    buffer = WriteBehindBuffer("numbers", table.write, capacity=3_000, batch_size=10)
+    put_all(buffer, range(3_000))
+
+    with ThreadPoolExecutor(4) as pool:
+        for future in [pool.submit(buffer.flush) for _ in range(4)]:
+            future.result()
+
+    assert [item for batch in table.batches for item in batch] == list(range(3_000))
 
 
 def test_put_counts_items_beyond_the_capacity_as_lost(table: FakeTable) -> None:

@@ -14,7 +14,6 @@ FORWARDED = [
     (0, "192.0.2.7", PROXY),  # the header is not trusted
     (1, "192.0.2.7", "192.0.2.7"),
     (1, "6.6.6.6, 192.0.2.7", "192.0.2.7"),  # the client wrote the first entry
-    (1, "6.6.6.6,192.0.2.7", "192.0.2.7"),
     (2, "6.6.6.6, 192.0.2.7, 10.0.0.2", "192.0.2.7"),
     (2, "192.0.2.7", "192.0.2.7"),  # a request of the inner network, which passed one proxy only
     (1, "", PROXY),
