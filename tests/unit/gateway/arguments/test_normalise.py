@@ -24,7 +24,6 @@ IN_PROJECT = UserContext(type="project", project_id=PROJECT_ID)
         # names
         ({"name": "A"}, {"title": "A"}, ["Read name as title."]),
         ({"stateKey": "done"}, {"state_key": "done"}, ["Read stateKey as state_key."]),
-        ({"State Key": "done"}, {"state_key": "done"}, ["Read State Key as state_key."]),
         ({"name": "A", "title": "B"}, {"name": "A", "title": "B"}, []),  # validation refuses it as unknown
         ({"nothing": 1}, {"nothing": 1}, []),
         ({"task_title": "Shown"}, {}, []),
@@ -35,14 +34,11 @@ IN_PROJECT = UserContext(type="project", project_id=PROJECT_ID)
         # blanks
         ({"task_id": " "}, {}, []),
         ({"project_id": ""}, {}, []),
-        ({"title": "\t"}, {}, ["Ignored the blank title."]),
-        ({"name": " "}, {}, ["Ignored the blank name."]),
         ({"name": "A", "title": " "}, {"title": "A"}, ["Ignored the blank title.", "Read name as title."]),
         ({"props": {"a": ""}}, {"props": {"a": ""}}, []),
         # values
         ({"state_key": "completed"}, {"state_key": "done"}, ["Read state_key as done."]),
         ({"state_key": "In-Progress"}, {"state_key": "in_progress"}, ["Read state_key as in_progress."]),
-        ({"state_key": "nonsense"}, {"state_key": "nonsense"}, []),
         ({"priority": "HIGH"}, {"priority": 1}, ["Read priority as 1."]),
         ({"priority": "1"}, {"priority": "1"}, []),  # validation refuses it with a repair in retry_with
         ({"place": {"floor": "ground"}}, {"place": {"floor": 0}}, ["Read floor as 0."]),
@@ -52,7 +48,6 @@ IN_PROJECT = UserContext(type="project", project_id=PROJECT_ID)
             ["Read state_key as done."],
         ),
         # one value of a list of choices, and values in it
-        ({"states": "todo"}, {"states": ["todo"]}, []),
         ({"states": "completed"}, {"states": ["done"]}, ["Read states as done."]),
         ({"states": ["todo", "In Progress"]}, {"states": ["todo", "in_progress"]}, ["Read states as in_progress."]),
         ({"levels": 2.0}, {"levels": [2]}, []),
@@ -60,30 +55,22 @@ IN_PROJECT = UserContext(type="project", project_id=PROJECT_ID)
         ({"states": '["todo"]'}, {"states": '["todo"]'}, []),  # validation refuses it with a repair in retry_with
         ({"states": []}, {"states": []}, []),
         ({"states": None}, {"states": None}, []),
-        ({"states": {"a": 1}}, {"states": {"a": 1}}, []),
         ({"states": [["todo"], None]}, {"states": [["todo"], None]}, []),
         ({"tags": "web"}, {"tags": "web"}, []),  # free text may be one value or several
         # dates: the day as written, also if the offset would move it
         ({"day": "2026-03-01T23:30:00-05:00"}, {"day": "2026-03-01"}, ["Read day as 2026-03-01."]),
-        ({"day": "2026-03-01t00:00:00.5z"}, {"day": "2026-03-01"}, ["Read day as 2026-03-01."]),
         ({"day": "2026-03-01 09:00"}, {"day": "2026-03-01"}, ["Read day as 2026-03-01."]),
         ({"day": "2026-03-01"}, {"day": "2026-03-01"}, []),
         ({"day": "2026-02-30T00:00:00Z"}, {"day": "2026-02-30T00:00:00Z"}, []),
-        ({"day": "2026-03-01T25:00:00Z"}, {"day": "2026-03-01T25:00:00Z"}, []),
         ({"day": "2026-03-01T" + "0" * 90}, {"day": "2026-03-01T" + "0" * 90}, []),
-        ({"day": "20260301"}, {"day": "20260301"}, []),
-        ({"day": None}, {"day": None}, []),
         ({"due_at": "2026-03-01T00:00:00Z"}, {"due_at": "2026-03-01T00:00:00Z"}, []),
         ({"props": {"day": "2026-03-01T00:00:00Z"}}, {"props": {"day": "2026-03-01T00:00:00Z"}}, []),
         # numbers
         ({"priority": 2.0}, {"priority": 2}, []),
         ({"priority": 2.5}, {"priority": 2.5}, []),
-        ({"share": 2.0}, {"share": 2.0}, []),
         ({"props": {"a": 2.0}}, {"props": {"a": 2.0}}, []),
         # wrong types are left for validation
         ({"steps": {"state_key": "completed"}}, {"steps": {"state_key": "completed"}}, []),
-        ({"place": "here"}, {"place": "here"}, []),
-        ({"task_id": 5}, {"task_id": 5}, []),
         ({"state_key": None}, {"state_key": None}, []),
     ],
 )
@@ -103,7 +90,6 @@ def test_normalise_fixes_common_mistakes(sent: dict[str, Any], args: dict[str, A
         ({"project_id": " "}, {"project_id": PROJECT_ID}),
         ({"projectId": ""}, {"project_id": PROJECT_ID}),
         ({"project_id": TASK_ID}, {}),
-        ({"project_id": "nonsense"}, {}),
         ({"project_id": None}, {}),
     ],
 )
@@ -196,12 +182,10 @@ def test_normalise_is_idempotent(sent: dict[str, Any], context: UserContext) -> 
     [
         ({"task_id": TASK_ID}, True),
         ({"task_id": TASK_ID, "props": {}}, True),
-        ({"task_id": TASK_ID, "tags": []}, True),
         ({"task_id": TASK_ID, "update_strategy": "append", "fields": ["*"]}, True),  # how to do it, what to answer
         ({"task_id": TASK_ID, "props": {"a": None}}, False),
         ({"task_id": TASK_ID, "description": None}, False),  # null clears
         ({"task_id": TASK_ID, "urgent": False}, False),
-        ({"task_id": TASK_ID, "priority": 0}, False),
         ({"task_id": TASK_ID, "title": "A", "props": {}}, False),
         ({}, True),
     ],

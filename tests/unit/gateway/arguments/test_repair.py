@@ -45,29 +45,21 @@ def repair_args(args: dict[str, Any], context: UserContext = NO_CONTEXT) -> dict
     [
         ({"titel": "A"}, {"title": "A"}),  # a misspelt name
         ({"state_key": "Done"}, {"state_key": "done"}),  # an enum value in other letters
-        ({"state_key": "inprogress"}, {"state_key": "in_progress"}),
         ({"size": "Small"}, {"size": "small"}),  # also behind a $ref
         ({"priority": "2"}, {"priority": 2}),  # a number in quotes
-        ({"share": "0.5"}, {"share": 0.5}),
         ({"urgent": "true"}, {"urgent": True}),
         ({"props": '{"a": 1}'}, {"props": {"a": 1}}),
-        ({"tags": '["a"]'}, {"tags": ["a"]}),
         ({"tags": "a"}, {"tags": ["a"]}),  # one value instead of a list
         ({"states": '["todo"]'}, {"states": ["todo"]}),
         ({"states": ["Todo", "done"]}, {"states": ["todo", "done"]}),
-        ({"levels": ["2", 1]}, {"levels": [2, 1]}),
         ({"status": "finished"}, {"state_key": "done"}),  # a name and a value in other words
         ({"states": ["wip", "finished"]}, {"states": ["in_progress", "done"]}),
         ({"states": "todo, done"}, {"states": ["todo", "done"]}),
-        ({"importance": "urgent"}, {"priority": 1}),
         ({"priority": "P2"}, {"priority": 2}),
         ({"new_title": "A"}, {"title": "A"}),
-        ({"task_name": ["A"]}, {"title": "A"}),
         ({"place": {"rom": "B12"}}, {"place": {"room": "B12"}}),  # inside an object
         ({"deadline": "tomorrow at 5pm"}, {"due_at": "2026-03-03T17:00:00Z"}),
         ({"when": "next friday"}, {"when": "2026-03-13"}),
-        ({"when": "Dec 1, 5pm"}, {"when": "2026-12-01T17:00"}),
-        ({"day": "25/12/2026"}, {"day": "2026-12-25"}),
         ({"when": 1796137200}, {"when": "2026-12-01T15:00Z"}),
         ({"updates": {"title": "A", "status": "done"}}, {"title": "A", "state_key": "done"}),  # args in an object
         ({"share": "40%"}, {"share": 0.4}),
@@ -92,22 +84,15 @@ def test_repair_fixes_unambiguous_mistakes(args: dict[str, Any], expected: dict[
         {"task_id": TASK_ID, "title": "A", "propose": "top"},  # not a misspelt props
         {"task_id": TASK_ID, "urgent": None},  # without it the update would change nothing
         {"task_id": TASK_ID, "titel": "A", "title": "B"},  # two different titles
-        {"task_id": TASK_ID, "priority": 9},
         {"task_id": TASK_ID, "priority": "9"},  # invalid also as an integer
         {"task_id": TASK_ID, "priority": "two"},
-        {"task_id": TASK_ID, "priority": "true"},
         {"task_id": TASK_ID, "urgent": "1"},
-        {"task_id": TASK_ID, "urgent": 1},
         {"task_id": TASK_ID, "title": 5},
-        {"task_id": TASK_ID, "title": ""},
         {"task_id": TASK_ID, "tags": {"a": 1}},
-        {"task_id": TASK_ID, "tags": []},
         {"task_id": TASK_ID, "levels": ["9"]},
         {"task_id": TASK_ID, "": {}},
-        {"task_id": TASK_ID, "a/b": 1},
         {"task_id": TASK_ID, "due_at": "soon"},
         {"task_id": TASK_ID, "due_at": "02/03/2026"},  # February or March
-        {"task_id": TASK_ID, "when": "next month"},
         {"task_id": TASK_ID, "state_key": "cancelled"},  # no state means that
         {"task_id": TASK_ID, "changes": {"assignee": "Ines"}},
         {"task_id": TASK_ID, "project_id": "0d9a4c1e"},

@@ -67,11 +67,8 @@ def test_results_are_parsed_cleaned_and_truncated(kind: str, published: str) -> 
     "entry",
     [
         None,
-        1,
-        "x",
         [],
         {},
-        build_result(url=None),
         build_result(url="javascript:alert(1)"),
         build_result(url="file:///etc/passwd"),
         build_result(url="https://a.com/" + "x" * 2048),

@@ -1,36 +1,4 @@
-import pytest
-
-from gateway.contracts.errors import (
-    ConflictError,
-    FieldError,
-    GatewayError,
-    InternalError,
-    InvalidRequestError,
-    NotFoundError,
-    PermissionDeniedError,
-)
-
-
-@pytest.mark.parametrize(
-    ("error", "code", "status"),
-    [
-        (InvalidRequestError, "VALIDATION_ERROR", 400),
-        (PermissionDeniedError, "PERMISSION_DENIED", 403),
-        (NotFoundError, "NOT_FOUND", 404),
-        (ConflictError, "CONFLICT", 409),
-        (InternalError, "INTERNAL", 500),
-    ],
-)
-def test_error_has_its_code_and_status(error: type[GatewayError], code: str, status: int) -> None:
-    instance = error("What is wrong. What to send instead.")
-
-    assert (instance.code, instance.status, instance.retryable) == (code, status, False)
-    assert instance.as_dict() == {
-        "code": code,
-        "message": "What is wrong. What to send instead.",
-        "details": {"field_errors": [], "reason": instance.reason, "retryable": False},
-        "help_path": "root",
-    }
+from gateway.contracts.errors import FieldError, InvalidRequestError
 
 
 def test_error_dict_has_all_details() -> None:

@@ -23,10 +23,6 @@ def call(db: None) -> KeyedCall:
     )
 
 
-def test_find_returns_none_for_a_free_key(call: KeyedCall) -> None:
-    assert idempotency.find_stored_response(call, at=AT) is None
-
-
 def test_find_returns_the_response_of_a_finished_call(call: KeyedCall) -> None:
     claim = idempotency.claim_key(call, trace_id="tr_1", at=AT)
     assert claim is not None

@@ -143,17 +143,6 @@ def test_write_that_changed_nothing_has_changed_no_row() -> None:
     assert executor.apply(build_call(), None).changed_ids == ()
 
 
-def test_handler_without_prepare_prepares_nothing() -> None:
-    assert build_executor(OpHandler(apply=lambda _: OpOutcome({}))).prepare(build_call()) is None
-
-
-@pytest.mark.parametrize("transactional", [True, False])
-def test_upstream_says_whether_its_writes_are_undone(transactional: bool) -> None:
-    handler = OpHandler(apply=lambda _: OpOutcome({}))
-
-    assert build_executor(handler, transactional=transactional).transactional is transactional
-
-
 def test_first_upstream_that_knows_answers_a_lookup(monkeypatch: pytest.MonkeyPatch) -> None:
     known = SimpleNamespace(
         find_title=lambda _entity, id, _subject: "Title" if id == "1" else None,

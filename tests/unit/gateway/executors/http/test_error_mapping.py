@@ -45,13 +45,10 @@ def build(status: int, body: Any = b"", *, auth: str = "none", mapping: Any = MA
         (404, ErrorCode.NOT_FOUND, 404, "upstream_not_found", False),
         (410, ErrorCode.NOT_FOUND, 404, "upstream_not_found", False),
         (409, ErrorCode.CONFLICT, 409, "upstream_conflict", False),
-        (412, ErrorCode.CONFLICT, 409, "upstream_conflict", False),
-        (423, ErrorCode.CONFLICT, 409, "upstream_conflict", False),
         (429, ErrorCode.INTERNAL, 503, "upstream_rate_limited", True),
         (503, ErrorCode.INTERNAL, 503, "upstream_unavailable", True),
         (500, ErrorCode.INTERNAL, 502, "upstream_status", True),
         (501, ErrorCode.INTERNAL, 502, "upstream_status", False),
-        (418, ErrorCode.INTERNAL, 502, "upstream_status", False),
         (302, ErrorCode.INTERNAL, 502, "upstream_redirects", False),
     ],
 )
@@ -113,10 +110,8 @@ def test_retry_after_is_handed_on_within_limits(value: str, seconds: str | None)
         # Nothing about a field.
         ({"error": {"message": "Bad"}}, []),
         ({"error": "Bad", "code": 7}, []),
-        (["Bad"], []),
         (7, []),
         (b"{", []),
-        (b"<html>", []),
     ],
 )
 def test_field_errors_name_arguments(body: Any, errors: list[tuple[str, str]]) -> None:
@@ -140,7 +135,6 @@ def test_field_errors_of_a_whole_body_are_inside_its_argument() -> None:
         ({"error": {"message": "Not now."}}, "Not now."),
         ({"error": "invalid", "error_description": "Not now."}, "Not now."),
         ({"errors": [{"detail": "Not now."}]}, "Not now."),
-        ({"errors": ["Not now."]}, "Not now."),
         ({"message": "a\u202eb\x00\n\tc"}, None),  # NUL is not strict JSON
         ({"message": "a\u202eb\n\tc"}, "ab c"),
         ({"message": "x" * 5_000}, "x" * 299 + "…"),

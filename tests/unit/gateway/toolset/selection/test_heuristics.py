@@ -157,10 +157,6 @@ def test_low_confidence_widens_the_pool(catalog: Catalog) -> None:
     assert len(unsure.ops) > 10
 
 
-def test_equal_messages_get_equal_plans(catalog: Catalog) -> None:
-    assert select(catalog, "Move the tax return to Friday") == select(catalog, "Move the tax return to Friday")
-
-
 def test_every_shipped_op_has_a_category(catalog: Catalog) -> None:
     by_category = {
         category: [op.op for op in catalog.ops.values() if get_category(op) == category] for category in ToolCategory
