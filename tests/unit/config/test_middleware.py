@@ -1,6 +1,4 @@
-from django.test import Client, RequestFactory, override_settings
-
-from config import middleware
+from django.test import Client, override_settings
 
 
 def test_api_calls_have_no_session_and_no_cookie(api) -> None:
@@ -26,13 +24,6 @@ def test_page_form_without_a_token_is_forbidden(db: None) -> None:
     assert response.status_code == 403
 
 
-def test_unknown_api_address_gets_an_envelope(client: Client) -> None:
-    response = client.get("/api/v1/nothing")
-
-    assert response.status_code == 404
-    assert response.json()["error"]["details"]["reason"] == "unknown_address"
-
-
 def test_api_call_for_another_host_is_refused(client: Client) -> None:
     response = client.get("/api/v1/help", headers={"host": "elsewhere.example"})
 
@@ -46,11 +37,3 @@ def test_api_call_over_http_is_refused_when_https_is_required() -> None:
     assert response.status_code == 400
     assert response.json()["error"]["details"]["reason"] == "https_required"
     assert Client().get("/admin/").headers["Location"].startswith("https://")
-
-
-def test_api_first_passes_other_requests_on() -> None:
-    requests = []
-
-    middleware.api_first(requests.append)(RequestFactory().get("/api/docs"))
-
-    assert len(requests) == 1

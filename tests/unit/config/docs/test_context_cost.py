@@ -7,8 +7,6 @@ import pytest
 from django.conf import settings
 
 from config.docs import context_cost
-from registry.catalog import builder
-from registry.catalog.model import FULL_VISIBILITY
 from registry.files import loader
 
 SHIPPED = loader.read_shipped_catalog()
@@ -20,20 +18,6 @@ def test_discovery_saves_the_goal_share_at_a_thousand_ops(index: int, name: str,
 
     assert cost.name == name
     assert 1 - cost.discovered.largest / cost.injected.largest >= goal
-
-
-def test_requests_of_a_turn_only_grow() -> None:
-    for cost in context_cost.compute_costs(SHIPPED):
-        for turn in (cost.discovered, cost.injected):
-            assert turn.requests == sorted(turn.requests)
-
-
-def test_repeated_ops_build_a_valid_catalog() -> None:
-    catalog = builder.build_catalog("", context_cost.repeat_ops(SHIPPED, 200))
-
-    assert len(catalog.ops) == 200
-    assert "area2.onto.task.update" in catalog.ops
-    assert catalog.view_for(FULL_VISIBILITY).counts["area2"] == len(SHIPPED["ops"])
 
 
 def test_path_from_root_to_a_call_fits_the_token_budget() -> None:

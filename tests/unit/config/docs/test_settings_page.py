@@ -7,7 +7,7 @@ import pytest
 from django.conf import settings
 
 from config.docs import settings_page
-from config.docs.settings_page import ExampleVariable, SettingsDiffer
+from config.docs.settings_page import SettingsDiffer
 
 ROOT = Path(settings.BASE_DIR)
 SETTINGS = 'A = env.read_number("A", default=2, least=1, most=1_000)\nB = env.read_choice("B", choices=["x", "y"])\n'
@@ -47,13 +47,6 @@ def test_page_is_not_written_if_a_variable_is_missing(root: Path, file: str, old
         settings_page.render_page(root, "")
 
 
-def test_every_function_that_reads_a_variable_has_a_type() -> None:
-    source = (ROOT / "config/settings.py").read_text()
-    functions = set(re.findall(r"env\.(read_\w+)\(", source))
-
-    assert functions - settings_page.TYPES.keys() == set()
-
-
 def test_variables_of_tools_are_on_the_page() -> None:
     read = re.compile(r'os\.environ(?:\.get\(|\[)"([A-Z_]+)"')
     names = {name for path in (ROOT / "tools").glob("*.py") for name in read.findall(path.read_text())}
@@ -61,7 +54,3 @@ def test_variables_of_tools_are_on_the_page() -> None:
 
     assert {name for name in names if f"| `{name}` |" not in page} == set()
     assert len(names) > 4
-
-
-def test_example_is_read_with_headings() -> None:
-    assert list(settings_page.read_example(EXAMPLE))[-1] == ExampleVariable("Second", "B", "", "Which.")

@@ -6,7 +6,6 @@ from django.db import models
 
 from config.docs import workspace_diagrams
 from workspace.entity_types import ENTITY_TYPE_BY_NAME, EntityType
-from workspace.models import Task
 from workspace.relations import ALLOWED_PARENTS, KINDS_BY_RELATION, PARENT_RELATIONS, Rel
 
 SAID, EDGES = workspace_diagrams.render_entities(), workspace_diagrams.render_relations()
@@ -31,12 +30,6 @@ def test_diagram_shows_each_foreign_key_once() -> None:
     ]
 
     assert sorted((line[0], line[2]) for line in drawn) == sorted(there)
-
-
-def test_diagram_marks_optional_foreign_keys() -> None:
-    assert Task._meta.get_field("parent_task").null
-    assert "    task |o--o{ task : subtasks" in SAID
-    assert "    project ||--o{ task : tasks" in SAID
 
 
 def test_diagram_shows_every_parent_of_a_kind() -> None:
