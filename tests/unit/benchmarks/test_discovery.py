@@ -49,13 +49,3 @@ def test_request_for_an_op_that_does_not_exist_is_refused(catalog: Catalog, tmp_
 
     with pytest.raises(discovery.InvalidRequestSet, match=r"onto\.task\.fly"):
         discovery.measure_discovery(catalog, requests)
-
-
-def test_other_tools_stand_beside_those_of_the_release(tmp_path: Path) -> None:
-    content = {"ops": [build_op_entry("onto.task.create", summary="Create a task")], "groups": []}
-    requests = write_lines(tmp_path / "a", {"request": "create a task", "op": "onto.task.create", "args": {}})
-
-    catalog = discovery.add_tools(content, 40)
-
-    assert len(catalog.ops) == 41
-    assert discovery.measure_discovery(catalog, requests, name="many")[0].name == "many.calls"

@@ -33,22 +33,6 @@ def test_median_tells_rounds_and_spread() -> None:
     assert figure.against == "a peer; 3 rounds, 0.5 to 1"
 
 
-def test_percentile_of_many_values() -> None:
-    assert figures.compute_percentile(range(101), 95) == 95
-
-
-def test_figure_is_written_with_six_fields() -> None:
-    with_goal, without = (
-        BenchmarkFigure("idempotency.ms", 2.0, "ms", "a"),
-        BenchmarkFigure("help.requests_per_s", 5.0, "1/s", "b"),
-    )
-
-    assert [with_goal.to_dict(), without.to_dict()] == [
-        {"name": "idempotency.ms", "value": 2.0, "unit": "ms", "goal": 1, "met": False, "against": "a"},
-        {"name": "help.requests_per_s", "value": 5.0, "unit": "1/s", "goal": None, "met": True, "against": "b"},
-    ]
-
-
 def test_table_shows_what_was_missed() -> None:
     table = figures.format_table(
         [BenchmarkFigure("idempotency.ms", 2.0, "ms", "a"), BenchmarkFigure("exec.overhead.ms", 0.5, "ms", "b")]

@@ -10,15 +10,6 @@ from benchmarks import load
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 5\r\n\r\nhello"
 
 
-def test_answer_length_is_head_and_body() -> None:
-    assert load.get_response_length(bytearray(ANSWER)) == len(ANSWER)
-
-
-@pytest.mark.parametrize("cut", range(ANSWER.index(b"hello")))
-def test_answer_length_is_unknown_while_the_head_is_cut(cut: int) -> None:
-    assert load.get_response_length(bytearray(ANSWER[:cut])) == 0
-
-
 def test_answer_length_is_read_whatever_its_case_and_never_from_the_body() -> None:
     response = b"HTTP/1.1 200 OK\r\ncontent-LENGTH:27\r\n\r\n\r\ncontent-length: 99999\r\n"
 
@@ -36,14 +27,6 @@ def test_answer_length_is_read_whatever_its_case_and_never_from_the_body() -> No
 def test_answer_length_refuses_what_it_cannot_count(response: bytes) -> None:
     with pytest.raises(load.UnexpectedResponse):
         load.get_response_length(bytearray(response))
-
-
-def test_request_names_its_length_only_with_a_body() -> None:
-    without_body = load.build_request("GET", "/a", {"X": "1"})
-    with_body = load.build_request("POST", "/a", {}, b"{}")
-
-    assert without_body == b"GET /a HTTP/1.1\r\nHost: 127.0.0.1\r\nX: 1\r\n\r\n"
-    assert with_body.endswith(b"\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}")
 
 
 @pytest.mark.parametrize("pieces", [1, 3, len(ANSWER)])
@@ -68,11 +51,6 @@ def test_first_response_counts_even_after_the_time_limit() -> None:
 
     assert len(result.latencies) == 1
     assert result.per_second > 0
-
-
-def test_once_returns_the_body() -> None:
-    with answering(pieces=2) as address:
-        assert load.send_once(address, load.build_request("GET", "/", {})) == b"hello"
 
 
 @contextmanager

@@ -142,12 +142,6 @@ def test_smoke_run_is_a_hundredth_and_keeps_the_figures_of_a_whole_run(tmp_path:
     assert json.loads((tmp_path / "bench-smoke.json").read_text())["smoke"] is True
 
 
-def test_prefixes_choose_figures(tmp_path: Path) -> None:
-    run.main(["help.cached"], [give(MET, BenchmarkFigure(RATE, 1, "1/s", "c"))])
-
-    assert read_rows(tmp_path).keys() == {RATIO}
-
-
 def test_run_says_how_busy_the_machine_was(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from benchmarks import search
-from benchmarks.search import RankedQuery
 
 TOOLS = [
     {"name": "getWeather", "description": "Weather of a city. Now.", "parameters": {"type": "object"}},
@@ -45,11 +44,3 @@ def test_measure_says_what_is_missing(tmp_path: Path) -> None:
 
     with pytest.raises(search.MissingSearchSet, match=r"has no queries\.jsonl"):
         search.measure_search(tmp_path)
-
-
-def test_found_counts_what_is_among_the_first() -> None:
-    query = RankedQuery(source="", ranks=[3, None, 0, 4], milliseconds=1)
-
-    assert (query.compute_recall(1), query.compute_recall(4), query.compute_recall(5)) == (0.25, 0.5, 0.75)
-    assert query.reciprocal_rank == 1
-    assert RankedQuery("", [None], 1).reciprocal_rank == 0

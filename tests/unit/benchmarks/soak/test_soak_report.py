@@ -72,14 +72,6 @@ def test_soak_that_was_stopped_early_judges_counts_only() -> None:
     assert "Too short to judge memory and p99." in soak_report.format_result(result)
 
 
-def test_soak_that_was_stopped_at_once_has_a_summary() -> None:
-    empty = {"events": {}, "figures": {"calls": 0}, "rows": {}, "megabytes": 1.0}
-    result = judge(results=[], samples=[], stored=empty, is_interrupted=True)
-
-    assert (result.windows, result.misses) == ([], [])
-    assert "Nothing was missed." in soak_report.format_result(result)
-
-
 def test_windows_leave_out_admins_and_an_unfinished_end() -> None:
     results = [*build_results(), CallResult("admin: Home", 50.0, 4000.0, is_call=False)]
     windows = soak_report.build_windows(10, results, build_samples()[:10])

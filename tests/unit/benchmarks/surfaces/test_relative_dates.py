@@ -16,9 +16,3 @@ def test_times_are_read_in_the_users_zone() -> None:
     assert DATES.to_local(datetime(2026, 11, 30, 23, 30, tzinfo=UTC)) == (date(2026, 12, 1), "00:30")
     assert DATES.to_local(date(2026, 12, 1)) == (date(2026, 12, 1), "")
     assert DATES.to_local(None) == (None, "")
-
-
-def test_spellings_are_those_that_answers_use() -> None:
-    spellings = list(DATES.iter_spellings(4))
-
-    assert {"2026-12-04", "4 December", "December 4", "4 Dec", "04.12."} <= set(spellings)

@@ -75,33 +75,7 @@ def test_surfaces_are_compared_on_the_tasks_that_both_ran() -> None:
     assert difference.figures["input_tokens"].mean == 4_000
 
 
-def test_markdown_has_a_row_for_each_surface_and_task() -> None:
-    evaluation = build_evaluation(
-        build_session("mark_done", "gateway"),
-        build_session("mark_done", "legacy", fails=True),
-        stopped="$1.00 were spent.",
-    )
-
-    text = report.format_markdown(evaluation)
-
-    assert "`small-1` (tier fast)" in text
-    assert "**Stopped early: $1.00 were spent.**" in text
-    assert "| gateway | 100% [" in text
-    assert "| minus gateway |" in text
-    assert "| mark_done | update | 1/1 | 0/1 |" in text
-    assert "- `mark_done` on legacy: Missing: change task A (1×)" in text
-
-
 def test_dollars_above_the_goal_are_marked() -> None:
     text = report.format_markdown(build_evaluation(build_session("mark_done", "gateway", tokens=1_000)))
 
     assert "0.0500 [0.0500, 0.0500] above 0.03 |" in text
-
-
-def test_json_has_the_figures_and_every_session() -> None:
-    data = report.build_json(build_evaluation(build_session("mark_done", "gateway", fails=True)))
-
-    assert data["surfaces"][0]["figures"]["success"]["mean"] == 0
-    assert data["dollars_per_million_tokens"] == {"input": 0.15, "output": 0.6}
-    assert data["sessions"][0]["success"] is False
-    assert data["sessions"][0]["problems"] == ["Missing: change task A"]
