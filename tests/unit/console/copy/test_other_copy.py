@@ -5,7 +5,6 @@ from django.contrib.auth.models import Group as Role
 from django.contrib.auth.models import User
 from django.contrib.messages import get_messages
 from django.test import Client
-from django.urls import reverse
 
 from registry.models import Op, OpAlias, PromptSection
 from tests.support.console.admin_pages import get_registry_url, open_form, save_row
@@ -27,20 +26,6 @@ def test_admin_deletes_own_rows_but_no_shipped_rows(admin_client: Client) -> Non
     assert delete(own) == 302
     assert list(Op.objects.all()) == [shipped]
     assert OpAlias.objects.get().op == shipped
-
-
-def test_save_message_names_the_draft(admin_client: Client) -> None:
-    section = PromptSection.objects.create(prompt="tests", name="a", title="A", text="x", position=1)
-    sent = open_form(admin_client, section)
-
-    changed = save_row(admin_client, section, sent | {"text": "y"})
-    added = admin_client.post(get_registry_url(PromptSection, "add"), sent | {"name": "b", "position": "2"})
-
-    for response in (changed, added):
-        messages = "".join(str(message) for message in get_messages(response.wsgi_request))
-        assert "Saved in the draft." in messages
-        assert reverse("admin:registry_release_review") in messages
-        assert "Publish it</a>" in messages
 
 
 def test_save_message_tells_an_editor_to_ask_for_a_review(client: Client) -> None:

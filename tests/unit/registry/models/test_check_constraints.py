@@ -145,19 +145,6 @@ def test_constraint_refuses_a_violation(name: str) -> None:
     assert known_as in str(refused.value)
 
 
-def test_timeout_accepts_the_ends_of_its_range() -> None:
-    for timeout in (100, 120_000):
-        assert make_op(f"onto.task.n{timeout}", timeout_ms=timeout).pk
-
-
-def test_several_past_releases_are_allowed() -> None:
-    for version in ("a", "b"):
-        activation(version, is_live=False)
-    activation("c")
-
-    assert Activation.objects.filter(is_live=True).count() == 1
-
-
 @for_each(
     "violate",
     [

@@ -9,10 +9,9 @@ from django.core.exceptions import ValidationError
 from django.db import IntegrityError, connection, transaction
 
 from audit.models import AuditEntry
-from core.text import json_text, token_budget
+from core.text import json_text
 from registry.catalog import cache
 from registry.checks import single_op
-from registry.help import help_pages
 from registry.models import Activation, Connection, Op, OpAlias, Release
 from registry.releases import lifecycle, publishing, stored_releases
 from registry.snapshot import snapshot
@@ -317,36 +316,6 @@ def test_freeze_does_not_change_the_live_release() -> None:
     assert stored_releases.get_live_release() is None
     assert publishing.freeze_draft(by="others", at=AT) == frozen
     assert Release.objects.get().created_by == "tests"
-
-
-def test_tokens_are_counted_on_served_help() -> None:
-    make_op(description="Adds a task.", notes="A note.", keywords=["unseen"])
-    make_op(
-        "onto.task.other",
-        parameters_schema=build_schema(("title",), z={"type": "string"}, title={}, a={"type": "null"}),
-    )
-    release = publish()
-    catalog = cache.get_catalog(release.version)
-
-    for path, (short, full) in release.tokens.items():
-        for form, counted in (("short", short), ("full", full)):
-            body = help_pages.answer_query(catalog, help_pages.HelpQuery(path=path, format=form)).body
-            assert token_budget.count(body.decode()) == counted
-            assert counted == catalog.tokens[path][form == "full"]
-    assert set(release.tokens) == {"onto.task.add", "onto.task.other"}
-
-
-@pytest.mark.skipif(
-    "connection.vendor != 'sqlite'", reason="by design: jsonb makes 1e20 an integer, which publishing refuses"
-)
-def test_release_with_very_large_numbers_can_be_served() -> None:
-    make_op(
-        parameters_schema=build_schema(("title",), title={}, amount={"type": "number", "minimum": 0, "maximum": 1e20})
-    )
-
-    release = publish()
-
-    assert cache.get_catalog(release.version).ops["onto.task.add"].arguments["amount"]["maximum"] == 1e20
 
 
 @pytest.mark.django_db(transaction=True)
