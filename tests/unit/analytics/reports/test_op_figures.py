@@ -1,7 +1,6 @@
 """Figures of ops, computed from the daily figures."""
 
 from datetime import timedelta
-from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -94,13 +93,6 @@ def test_daily_reads_are_averaged_since_the_first_count(db: None) -> None:
         GET: DailyReads(0, 0, 0, 0),
         UPDATE: reports.average_daily_reads(UPDATE, at=NOON),
     }
-
-
-def test_token_price_comes_from_the_setting(settings: Any) -> None:
-    settings.GATEWAY_DOLLARS_PER_MILLION_TOKENS = Decimal("2.50")
-
-    assert reports.price_in_dollars(400_000) == Decimal("1.00")
-    assert reports.price_in_dollars(-40) == Decimal("-0.0001")
 
 
 # --- in queries -------------------------------------------------------------------------------------------------------

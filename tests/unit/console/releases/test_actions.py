@@ -56,14 +56,6 @@ def test_release_gets_a_name_and_labels(admin_client: Client, published: Release
     assert "Clearer &lt;b&gt;words" in form
 
 
-def test_name_with_a_direction_mark_is_refused(admin_client: Client, published: Release) -> None:
-    page = submit_action(admin_client, "name", published, name="Sum\u202emary")
-
-    published.refresh_from_db()
-    assert published.name == ""
-    assert "Remove the invisible character U+202E." in read_text(page)
-
-
 def test_release_is_withdrawn_with_a_reason(admin_client: Client, published: Release, newer: Release) -> None:
     assert "can never be live again" in read_text(admin_client.get(get_action_url("withdraw", published)))
     assert "This field is required." in read_text(submit_action(admin_client, "withdraw", published, reason=" "))

@@ -224,12 +224,6 @@ def test_review_page_query_count_does_not_depend_on_changed_ops(
         open_review(admin_client)
 
 
-def test_copy_lists_link_to_the_review(admin_client: Client, published: Release) -> None:
-    for model in (Op, Group, PromptSection):
-        listed = admin_client.get(get_registry_url(model, "changelist")).content.decode()
-        assert f'class="ui-button ui-not-on-phone" href="{reverse("admin:registry_release_review")}"' in listed
-
-
 def test_review_and_make_live_say_whom_the_release_reaches(admin_client: Client, published: Release) -> None:
     change_row(Op.objects.get(), summary="Newer")
     publishing.publish_draft(note="Newer", by="tests", at=timezone.now())

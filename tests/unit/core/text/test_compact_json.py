@@ -3,7 +3,6 @@
 import json
 from typing import Any
 
-import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,12 +16,6 @@ def test_text_reads_back_as_the_value(value: Any) -> None:
     text = json_text.dump(value)
 
     assert json_text.load(text) == json_text.load(text.decode()) == value
-
-
-@pytest.mark.parametrize("value", [{"ü": [1, 2.5, None]}, [2**64 - 1]])
-def test_ordinary_values_are_written_as_by_orjson(value: Any) -> None:
-    assert json_text.dump(value) == orjson.dumps(value)
-    assert json_text.dump(value, indent=True) == orjson.dumps(value, option=orjson.OPT_INDENT_2)
 
 
 def test_half_a_surrogate_is_written_as_its_escape() -> None:

@@ -247,19 +247,6 @@ def test_last_use_is_written_at_most_once_a_minute(client: Client) -> None:
     assert used_at(AT + timedelta(seconds=60)) == AT + timedelta(seconds=60)
 
 
-def test_last_use_of_an_unused_key_is_not_written(client: Client) -> None:
-    key, plaintext = issue_key(client)
-    with time_machine.travel(AT, tick=False):
-        verify_key(plaintext)
-        key_verification.refresh_verified_keys()
-
-    with time_machine.travel(AT + timedelta(hours=1), tick=False):
-        key_verification.refresh_verified_keys()
-
-    key.refresh_from_db()
-    assert key.last_used_at == AT
-
-
 @pytest.mark.parametrize(
     ("scopes", "kinds"),
     [

@@ -126,20 +126,6 @@ def test_document_id_is_found_in_every_spelling(sent: dict[str, Any]) -> None:
     assert normalise_op_args(GET, **sent)[0] == {"document_id": DOCUMENT_ID}
 
 
-def test_update_lifts_the_same_payload_and_drops_the_display_name() -> None:
-    normalised, warnings = normalise_op_args(
-        UPDATE, document_title="Shown", document={"id": DOCUMENT_ID, "body": "x", "state_key": "review"}
-    )
-
-    assert normalised == {"document_id": DOCUMENT_ID, "content": "x", "state_key": "in_review"}
-    assert sorted(warnings) == [
-        "Read document.body as content.",
-        "Read document.id as document_id.",
-        "Read document.state_key as state_key.",
-        "Read state_key as in_review.",
-    ]
-
-
 def test_null_still_clears_a_nullable_field() -> None:
     assert normalise_op_args(UPDATE, document_id=DOCUMENT_ID, description=None)[0] == {
         "document_id": DOCUMENT_ID,

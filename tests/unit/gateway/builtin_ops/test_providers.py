@@ -5,7 +5,6 @@ from urllib.parse import parse_qs, urlsplit
 
 import orjson
 import pytest
-from django.conf import settings
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,10 +21,6 @@ JSON = st.recursive(
 
 def build_result(**fields: Any) -> dict[str, Any]:
     return {"title": "T", "url": "https://a.com/", "content": "C"} | fields
-
-
-def test_settings_name_a_known_provider() -> None:
-    assert settings.WEB_SEARCH_KIND in PROVIDERS
 
 
 def test_searxng_request_has_query_parameters() -> None:

@@ -155,14 +155,6 @@ def test_field_error_of_every_keyword_is_a_sentence(schema: Any, value: Any, cod
     assert errors[0].message.endswith((".", "?"))
 
 
-def test_enum_error_lists_values_as_json() -> None:
-    root = {"type": "object", "properties": {"x": {"enum": ["daily", 1, True, None]}}}
-
-    (error,) = find_field_errors(SchemaValidator(root), {"x": "hourly"})
-
-    assert error.message == "x must be one of daily, 1, true, null."
-
-
 @pytest.mark.parametrize(
     ("parts", "text"),
     [([], ""), (["a", 0], "/a/0"), (["a/b", "c~d"], "/a~1b/c~0d"), ([""], "/"), (["x" * 300], "/" + "x" * 199)],

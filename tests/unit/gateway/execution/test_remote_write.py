@@ -31,6 +31,7 @@ from registry.files import loader
 from registry.models import Connection
 from registry.releases import publishing
 from tests.support.clients.api import Api, assert_refused
+from tests.support.rows.op_entries import build_content, build_op_entry
 from tests.support.servers.stores import Store
 from tests.support.upstreams.http_servers import Server, build_response
 from tests.support.upstreams.remote_upstream import OP, RemoteExecutor
@@ -38,21 +39,8 @@ from tests.support.upstreams.remote_upstream import OP, RemoteExecutor
 pytestmark = [pytest.mark.both_databases, pytest.mark.django_db(transaction=True)]
 
 KEYED = {"op": OP, "args": {}, "idempotency_key": "one"}
-CONTENT = {
-    "format": 1,
-    "groups": [{"path": "remote", "summary": "Ops of an upstream elsewhere"}],
-    "ops": [
-        {
-            "op": OP,
-            "tool_name": "remote_send",
-            "kind": "write",
-            "summary": "Send",
-            "parameters_schema": {"type": "object", "additionalProperties": False},
-            "needs_subject": False,
-            "connection": "remote",
-        }
-    ],
-}
+ENTRY = build_op_entry(OP, kind="write", summary="Send", needs_subject=False, connection="remote")
+CONTENT = build_content(ENTRY, groups=("remote",))
 
 
 @pytest.fixture

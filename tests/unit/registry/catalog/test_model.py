@@ -303,16 +303,6 @@ def test_view_follows_the_connections() -> None:
 
 
 @pytest.mark.django_db
-def test_follow_updates_connections_by_name(django_assert_num_queries: DjangoAssertNumQueries) -> None:
-    Connection.objects.create(name="workspace")
-    with django_assert_num_queries(3):
-        connections.refresh_connections()
-
-    with django_assert_num_queries(0):
-        assert connections.get_connections().by_name == {"workspace": ConnectionConfig("workspace", "embedded")}
-
-
-@pytest.mark.django_db
 def test_live_catalog_stays_in_memory_when_many_others_are_loaded() -> None:
     versions = [publish(f"Number {number}").version for number in range(settings.GATEWAY_RELEASES_KEPT + 2)]
     cache.refresh_live()

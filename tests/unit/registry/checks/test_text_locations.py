@@ -1,6 +1,6 @@
 """The texts of an entry, and the paths that lead to them."""
 
-from registry.checks.text_locations import CheckedOp, iter_strings
+from registry.checks.text_locations import CheckedOp
 from tests.support.rows.op_entries import build_op_entry, build_schema
 
 NESTED = build_schema(
@@ -20,22 +20,3 @@ def test_argument_paths_lead_to_their_arguments() -> None:
             name = step.replace("~1", "/").replace("~0", "~")
             value = value[int(name)] if isinstance(value, list) else value[name]
         assert value is argument.schema
-
-
-def test_types_include_alternatives_lists_and_references() -> None:
-    reading = CheckedOp(build_op_entry("o.p", parameters_schema=NESTED))
-    types = {argument.name: argument.collect_types(reading.schema) for argument in reading.arguments}
-
-    assert types["a"] == {"array", "object"}
-    assert types["b"] == {"integer", "object"}
-    assert types["d"] == {"object"}
-
-
-def test_strings_include_names_and_values() -> None:
-    assert list(iter_strings({"a": ["x", {"b/c": "y"}], "n": 1})) == [
-        ("a", "a"),
-        ("a/0", "x"),
-        ("a/1/b~1c", "b/c"),
-        ("a/1/b~1c", "y"),
-        ("n", "n"),
-    ]

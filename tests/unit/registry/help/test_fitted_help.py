@@ -146,9 +146,3 @@ def test_search_fits_its_budget(catalog: Catalog, max_tokens: int) -> None:
 
     assert size <= max_tokens or len(body["items"]) == 1
     assert body["items"]
-
-
-def test_token_count_is_of_the_body_as_sent() -> None:
-    assert token_budget.count_json({"path": "onto", "type": "group"}) == token_budget.count(
-        '{"path":"onto","type":"group"}'
-    )

@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 
 from registry.catalog.builder import build_catalog
-from registry.catalog.model import Catalog
 from registry.releases import preview
 from registry.releases.preview import DraftState
 from registry.snapshot import snapshot
@@ -38,14 +37,6 @@ def test_preview_has_tools_with_their_tokens_and_compares_with_live() -> None:
     assert same.answer.tokens == same.answer.live_tokens
     assert [each.draft_state for each in (same, other, new)] == [DraftState.LIVE, DraftState.CHANGED, DraftState.NEW]
     assert same.findings == []
-
-
-def test_shipped_pins_are_as_live_until_somebody_edits_them(live_catalog: Catalog) -> None:
-    entries = snapshot.snapshot_draft()["pins"]
-
-    previews = [preview.preview_pin(entry, live=live_catalog) for entry in entries]
-
-    assert {each.draft_state for each in previews} == {DraftState.LIVE}
 
 
 def test_preview_finds_unknown_ops_and_too_many_tokens() -> None:

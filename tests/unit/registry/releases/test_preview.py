@@ -159,16 +159,6 @@ def test_removed_argument_is_replaced_by_another() -> None:
     }
 
 
-def test_preview_accepts_an_empty_form() -> None:
-    blank = {"parameters_schema": build_schema(), "needs_subject": True}
-
-    op_preview = preview.preview_op(
-        blank, context=build_check_context(build_op_entry("a.list")), live=op_entries.build_catalog(ENTRY)
-    )
-
-    assert orjson.loads(op_preview.answers["short"].body) == {"type": "op", "args": {}}
-
-
 TEXTS = st.text(max_size=30)
 TYPED = st.fixed_dictionaries(
     {"parameters_schema": SCHEMAS | st.just([]) | st.none(), "needs_subject": st.booleans()},

@@ -54,13 +54,6 @@ def test_vectors_are_summed_per_owner() -> None:
     assert word_vectors.sum_by_owner(rows[:0], np.array([], dtype=np.int64), 1).tolist() == [[0, 0]]
 
 
-def test_normalisation_keeps_zero_vectors() -> None:
-    assert word_vectors.scale_to_unit_length(np.array([[3, 4], [0, 0]], dtype=np.float32)).tolist() == [
-        pytest.approx([0.6, 0.8]),
-        [0, 0],
-    ]
-
-
 def test_search_uses_words_only_without_vectors(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(word_vectors, "load_vectors", lambda: None)
     catalog = build_catalog(

@@ -14,7 +14,7 @@ from registry.imports.openapi.yaml_values import parse_yaml
 from registry.jsonschema import schema_check
 from tests.support.growth import assert_linear
 from tests.support.loops import for_each
-from tests.support.upstreams.openapi_documents import OK, build_body, build_document, map_operation, parse
+from tests.support.upstreams.openapi_documents import OK, build_body, build_document, parse
 
 PET_ID = {"name": "petId", "in": "path", "required": True}
 SWAGGER = build_document(
@@ -274,10 +274,6 @@ def test_no_operation_is_lost_and_each_can_be_sent(paths: dict[str, Any]) -> Non
         assert request_mapping.find_problems(mapped.request, list(mapped.schema["properties"])) == []
         assert mapped.summary
         json.dumps(mapped.schema)
-
-
-def test_unknown_responses_do_not_matter() -> None:
-    assert map_operation({"responses": OK | {"default": None}}).mapped.notes == ""
 
 
 def test_titles_of_invisible_characters_are_empty() -> None:
