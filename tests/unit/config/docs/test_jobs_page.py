@@ -4,14 +4,6 @@ from config.docs import jobs_page
 from core import manifest
 
 
-def test_page_lists_each_job_with_its_interval_and_purpose() -> None:
-    page = jobs_page.render_page("")
-
-    assert "| `events.delete_old` | 10 minutes | Delete operation events older than GATEWAY_EVENT_DAYS. |" in page
-    assert "| `embeddings.delete_unused` | day | " in page
-    assert "| `notifications.send` | 30 seconds | " in page
-
-
 def test_every_job_and_polled_function_says_what_it_does() -> None:
     rows = [line for line in jobs_page.render_page("").splitlines() if line.startswith("| `")]
 
