@@ -1,9 +1,13 @@
 """Sample ops for unit tests without a database."""
 
+from datetime import UTC, datetime
 from typing import Any
 
-from registry.catalog.model import CatalogOp
+from core.database.deadlines import Deadline
+from gateway.executors.base import UpstreamCall
+from registry.catalog.model import FULL_VISIBILITY, CatalogOp
 from registry.vocabulary import CatalogVocabulary
+from tests.support.rows.op_entries import build_catalog
 
 TASK_ID = "7e3b9f20-1c4d-4a8b-8e55-2d90c6fa3b01"
 PROJECT_ID = "0d9a4c1e-5b7f-4e2a-9c31-6f8e2b7d1a01"
@@ -90,3 +94,10 @@ def build_op(*required: str, **fields: Any) -> CatalogOp:
         "vocabulary": VOCABULARY,
     }
     return CatalogOp(**(values | fields))
+
+
+def build_upstream_call(op: CatalogOp, **fields: Any) -> UpstreamCall:
+    """Return a call of an op as an executor gets it."""
+    values: dict[str, Any] = {"catalog": build_catalog(), "visibility": FULL_VISIBILITY, "args": {}, "subject": "ana"}
+    values |= {"at": datetime(2026, 3, 1, tzinfo=UTC), "deadline": Deadline.after(milliseconds=10_000)}
+    return UpstreamCall(op=op, **values | fields)

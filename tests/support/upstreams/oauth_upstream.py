@@ -14,11 +14,10 @@ from core.database.deadlines import Deadline
 from gateway.executors.base import UpstreamCall
 from gateway.executors.http.request_builder import BuiltRequest
 from gateway.executors.remote.credentials import apply_credentials
-from registry.catalog import builder, connections
+from registry.catalog import connections
 from registry.catalog.connections import ConnectionConfig
-from registry.catalog.model import FULL_VISIBILITY
 from registry.models import Connection
-from tests.support.rows.sample_ops import build_op
+from tests.support.rows.sample_ops import build_op, build_upstream_call
 from tests.support.upstreams.http_servers import Server, build_response
 
 
@@ -96,13 +95,7 @@ class OAuthUpstream:
 
 def build_call(*, subject: str = "ana", client_id: int = 0, milliseconds: int = 5_000) -> UpstreamCall:
     """Return a call of an op for a subject."""
-    return UpstreamCall(
-        op=build_op(connection="crm"),
-        catalog=builder.build_catalog("v" * 64, {"groups": [], "ops": []}),
-        visibility=FULL_VISIBILITY,
-        args={},
-        subject=subject,
-        at=timezone.now(),
-        deadline=Deadline.after(milliseconds=milliseconds),
-        client_id=client_id,
+    deadline = Deadline.after(milliseconds=milliseconds)
+    return build_upstream_call(
+        build_op(connection="crm"), subject=subject, client_id=client_id, at=timezone.now(), deadline=deadline
     )

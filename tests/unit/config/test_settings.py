@@ -1,21 +1,31 @@
 """Every environment variable of the settings is checked when a process starts, and documented in .env.example."""
 
 import ast
+import os
 import re
+import runpy
 from decimal import Decimal
 from ipaddress import ip_network
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 from django.conf import settings
 
+from config import env
 from config.env import InvalidSetting
 from tests.support.loops import for_each
-from tests.support.settings_files import PRODUCTION, read_settings
 
 ROOT = Path(settings.BASE_DIR)
+PRODUCTION = {
+    "GATEWAY_ENV": "production",
+    "SECRET_KEY": "the secret key of a test, which is long enough",
+    "GATEWAY_KEY_PEPPER": "the pepper of a test, which is long enough",
+    "ALLOWED_HOSTS": "gateway.example.com",
+    "DATABASE_URL": "postgres://nobody@127.0.0.1:1/none",
+}
 READ_ELSEWHERE = {"PORT"}  # read by manage.py start
 FOR_SERVERS_ONLY = {"PROMETHEUS_MULTIPROC_DIR"}  # docs/deploy.md: in .env it would apply to commands and workers too
 
@@ -216,6 +226,12 @@ DATABASES = [
     ("sqlite:////var/lib/gateway.sqlite3", {"NAME": "/var/lib/gateway.sqlite3"}),
     ("sqlite://:memory:", {"NAME": ":memory:"}),
 ]
+
+
+def read_settings(variables: dict[str, str]) -> dict[str, Any]:
+    """Return the names that config/settings.py defines in an environment of these variables, without .env."""
+    with mock.patch.dict(os.environ, variables, clear=True), mock.patch.object(env, "load_env_file"):
+        return runpy.run_path(str(Path(settings.BASE_DIR) / "config" / "settings.py"))
 
 
 def find_variables_in_settings() -> set[str]:

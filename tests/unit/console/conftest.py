@@ -6,7 +6,7 @@ from django.utils import timezone
 from registry.models import Op, PromptSection, Release
 from registry.releases import publishing
 from tests.support.console.admin_pages import AT
-from tests.support.rows.copy_rows import make_op
+from tests.support.rows.copy_rows import change_row, make_op
 
 
 @pytest.fixture
@@ -21,3 +21,10 @@ def newer(published: Release) -> Release:
     """The release that went live after the published one."""
     Op.objects.update(summary="Other")
     return publishing.publish_draft(note="Better words", by="ann", at=timezone.now())
+
+
+@pytest.fixture
+def changed(published: Release) -> Release:
+    """The live release, which the draft differs from."""
+    change_row(Op.objects.get(), by="ed", summary="Changed")
+    return published

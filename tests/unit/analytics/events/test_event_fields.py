@@ -2,7 +2,6 @@
 
 from analytics.events.event_fields import EVENT_FIELDS
 from analytics.events.models import OperationEvent
-from gateway.api import pages
 from gateway.api.events import API_FIELDS
 
 
@@ -27,19 +26,3 @@ def test_api_fields_keep_their_order() -> None:
     agent session turn trace_id repairs content progress
     """
     assert tuple(names.split()) == API_FIELDS
-
-
-def test_openapi_types_of_event_fields_come_from_the_model() -> None:
-    schema = pages.COMPONENTS["OperationEvent"]
-    types = {name: each.get("type") for name, each in schema["properties"].items()}
-
-    assert schema["required"] == list(API_FIELDS)
-    assert {name: type for name, type in types.items() if type != "string"} == {
-        **dict.fromkeys(("id", "status"), "integer"),
-        **dict.fromkeys(("dry_run", "ok", "replayed", "unchanged"), "boolean"),
-        **{name: ["integer", "null"] for name in ("result_count", "repairs")},
-        **dict.fromkeys(("content", "progress")),  # a component, or null
-        "changed_ids": ["array", "null"],
-        "field_errors": "array",
-        "latency_ms": "number",
-    }

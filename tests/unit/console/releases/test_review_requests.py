@@ -10,14 +10,13 @@ from django.contrib.auth.models import User
 from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
-from django.utils import timezone
 
 from audit.models import AuditEntry
 from notifications.models import Notification
-from registry.drafts import history
 from registry.models import Op, Release, ReviewComment, ReviewRequest
 from registry.releases import stored_releases
-from tests.support.console.admin_pages import get_registry_url
+from tests.support.console.admin_pages import get_registry_url, read_text
+from tests.support.rows.copy_rows import change_row
 
 pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
 
@@ -49,17 +48,8 @@ def admin(sign_in: Callable[[str, str], Client]) -> Client:
     return sign_in("ada", "Admin")
 
 
-@pytest.fixture
-def changed(published: Release) -> Release:
-    change_op("Changed")
-    return published
-
-
 def change_op(summary: str, by: str = "ed") -> None:
-    row = Op.objects.get()
-    with history.track_changes([row], by=by, at=timezone.now()):
-        row.summary = summary
-        row.save()
+    change_row(Op.objects.get(), by=by, summary=summary)
 
 
 def take_step(client: Client, step: str, comment: str = "", **fields: str) -> HttpResponse:
@@ -70,10 +60,6 @@ def take_step(client: Client, step: str, comment: str = "", **fields: str) -> Ht
 def publish(client: Client, **fields: str) -> HttpResponse:
     seen = client.get(reverse(URL)).context["review"].seen
     return client.post(reverse(URL), {"seen": seen, "note": "New words"} | fields, follow=True)
-
-
-def read_text(response: HttpResponse) -> str:
-    return " ".join(response.content.decode().split())
 
 
 def list_steps(client: Client) -> list[str]:

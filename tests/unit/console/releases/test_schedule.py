@@ -14,11 +14,11 @@ from django.utils import timezone
 
 from audit.models import AuditEntry
 from notifications.models import Notification
-from registry.drafts import history
 from registry.models import Activation, Connection, Op, Release, ScheduledPublish
 from registry.releases import lifecycle, publishing, stored_releases
 from registry.reviews import scheduling
-from tests.support.console.admin_pages import get_registry_url
+from tests.support.console.admin_pages import get_registry_url, read_text
+from tests.support.rows.copy_rows import change_row
 
 pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
 
@@ -28,16 +28,7 @@ LATER = timedelta(hours=2)
 
 
 def change_op(summary: str) -> None:
-    row = Op.objects.get()
-    with history.track_changes([row], by="ed", at=timezone.now()):
-        row.summary = summary
-        row.save()
-
-
-@pytest.fixture
-def changed(published: Release) -> Release:
-    change_op("Changed")
-    return published
+    change_row(Op.objects.get(), by="ed", summary=summary)
 
 
 def format_time(at: datetime) -> str:
@@ -59,10 +50,6 @@ def run_job(monkeypatch: pytest.MonkeyPatch, after: timedelta = LATER) -> Schedu
 
 def end_leases() -> None:
     ScheduledPublish.objects.update(held_until=Now() - timedelta(seconds=1))
-
-
-def read_text(response: HttpResponse) -> str:
-    return " ".join(response.content.decode().split())
 
 
 def test_reviewed_draft_is_published_at_its_time(

@@ -8,7 +8,7 @@ from django.db import IntegrityError
 from django.utils import timezone
 
 from gateway.access import api_keys, key_verification
-from gateway.models import ApiKey, Client, Scope
+from gateway.models import ApiKey, Client
 
 pytestmark = pytest.mark.django_db
 AT = datetime(2030, 1, 1, 12, tzinfo=UTC)
@@ -56,14 +56,6 @@ def test_hash_depends_on_the_pepper(client: Client, settings: Any) -> None:
     settings.GATEWAY_KEY_PEPPER = "another pepper"
 
     assert key_verification.verify(plaintext) is None
-
-
-def test_issue_grants_all_scopes_by_default(client: Client) -> None:
-    _, full_key = issue_key(client)
-    _, limited_key = issue_key(client, scopes=["help"])
-
-    assert verify_key(full_key).scopes == set(Scope.values)
-    assert verify_key(limited_key).scopes == {"help"}
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 """Answers of remote services: only the fields asked for, cut after whole rows, and continued by a cursor."""
 
 import random
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -16,25 +15,18 @@ from gateway.execution import result_shape
 from gateway.execution.result_shape import ShapeRequest, project, shape_read, shape_write
 from gateway.executors.base import UpstreamCall, UpstreamResponse
 from registry.catalog import builder
-from registry.catalog.model import FULL_VISIBILITY
 from tests.support.growth import assert_linear
 from tests.support.loops import for_each
-from tests.support.rows.op_entries import build_catalog, build_op_entry
+from tests.support.rows.op_entries import build_op_entry
+from tests.support.rows.sample_ops import build_upstream_call
 
 OWNERS = [{"owner": {"name": "a"}}, {"owner": {"name": "b"}}]
 ROWS = [{"id": number, "name": f"Product {number}", "text": "words " * 20} for number in range(100)]
 
 
 def build_work(args: dict[str, Any] | None = None, *, seconds: int = 10, **fields: Any) -> UpstreamCall:
-    return UpstreamCall(
-        op=builder.build_op(build_op_entry("shop.order.list", **fields)),
-        catalog=build_catalog(),
-        visibility=FULL_VISIBILITY,
-        args=args or {},
-        subject="ana",
-        at=datetime(2026, 1, 1, tzinfo=UTC),
-        deadline=Deadline.after(milliseconds=seconds * 1000),
-    )
+    op = builder.build_op(build_op_entry("shop.order.list", **fields))
+    return build_upstream_call(op, args=args or {}, deadline=Deadline.after(milliseconds=seconds * 1000))
 
 
 def shape(result: dict[str, Any], work: UpstreamCall | None = None, **request: Any) -> tuple[Any, list[str], str]:

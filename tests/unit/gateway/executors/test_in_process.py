@@ -8,7 +8,6 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from core import handler_contract
-from core.database.deadlines import Deadline
 from core.handler_contract import (
     UNCHANGED,
     ArgumentError,
@@ -29,26 +28,18 @@ from gateway.contracts.errors import ErrorCode, GatewayError, InternalError
 from gateway.executors import EXECUTORS, executor_for, in_process
 from gateway.executors.base import UpstreamCall, UpstreamResponse
 from gateway.executors.in_process import ERROR_CLASSES, GatewayOpRequest, InProcessExecutor
-from registry.catalog import builder, connections
+from registry.catalog import connections
 from registry.catalog.connections import ConnectionConfig, Connections
 from registry.catalog.model import FULL_VISIBILITY
 from registry.models import Connection
-from tests.support.rows.sample_ops import build_op
+from tests.support.rows.sample_ops import build_op, build_upstream_call
 
 AT = datetime(2030, 1, 1, tzinfo=UTC)
 
 
 def build_call(**fields: Any) -> UpstreamCall:
     op_with_connection = build_op(**({"connection": "workspace"} | fields))
-    return UpstreamCall(
-        op=op_with_connection,
-        catalog=builder.build_catalog("v" * 64, {"groups": [], "ops": []}),
-        visibility=FULL_VISIBILITY,
-        args={"a": 1},
-        subject="me",
-        at=AT,
-        deadline=Deadline.after(milliseconds=1000),
-    )
+    return build_upstream_call(op_with_connection, args={"a": 1}, subject="me", at=AT)
 
 
 def build_executor(handler: OpHandler[Any], **fields: Any) -> InProcessExecutor:

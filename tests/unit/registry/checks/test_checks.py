@@ -1,11 +1,9 @@
 """All checks together: of one op while it is edited, of the draft and of the shipped catalog."""
 
-from collections import Counter
 from typing import Any
 
 import pytest
 
-from benchmarks import synthetic
 from config.docs import checks as checks_page
 from registry import checks
 from registry.catalog.builder import build_catalog
@@ -14,7 +12,6 @@ from registry.checks.finding import WAIVERS
 from registry.files import loader
 from registry.help import token_counts
 from registry.models import Op, PolicyRule
-from tests.support.cpu_budget import assert_cpu_seconds
 from tests.support.rows.check_findings import build_check_context
 from tests.support.rows.copy_rows import make_op
 from tests.support.rows.op_entries import build_content, build_op_entry, build_schema
@@ -137,25 +134,6 @@ def test_new_findings_ignore_findings_that_only_moved() -> None:
     assert checks.select_new_findings(after, before) == after[2:]
     assert checks.select_new_findings(before, after) == []
     assert checks.select_new_findings([finding("notes", "No x.")], before) != []
-
-
-def test_checks_of_six_thousand_ops_and_of_one_among_them_stay_fast() -> None:
-    ops = synthetic.build_ops(6_000)
-    prepared = build_check_context(*ops)
-    checks.check_entry(ops[0], prepared)
-    snapshot = {
-        "groups": [{"path": path, "summary": summary} for path, summary in synthetic.build_groups(ops).items()],
-        "ops": ops,
-    }
-    findings: list[Finding] = []
-
-    def check_some() -> None:
-        for entry in ops[100:120]:
-            checks.check_entry(entry, prepared)
-
-    assert_cpu_seconds(15, lambda: findings.extend(checks.find_warnings(snapshot, {})))
-    assert Counter(get_rules(findings)) == {}
-    assert_cpu_seconds(1, check_some)  # 0.1 for all twenty on an idle machine
 
 
 def test_checks_reuse_the_token_counts_of_a_release() -> None:

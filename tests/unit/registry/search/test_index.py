@@ -76,10 +76,3 @@ def test_id_in_a_query_is_ignored_unless_an_op_has_it() -> None:
 
 def test_query_in_another_script_finds_ops_in_that_script() -> None:
     assert rank("天気を見る", build_op_entry("util.sky.get", summary="東京の天気"), *SIBLINGS)[0] == "util.sky.get"
-
-
-def test_names_of_retired_ops_find_their_successor() -> None:
-    retired = build_op_entry("old.chore.jot", status="retired", successor="onto.task.create")
-
-    assert rank("jot chore", retired, *SIBLINGS)[0] == "onto.task.create"
-    assert "old.chore.jot" not in rank("jot chore", retired, *SIBLINGS)

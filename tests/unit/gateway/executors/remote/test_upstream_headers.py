@@ -1,19 +1,15 @@
 """Headers that the gateway adds, and credentials that never come back."""
 
-from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
 from pytest_django.fixtures import Settings
 
-from core.database.deadlines import Deadline
 from gateway.executors.base import UpstreamCall
 from gateway.executors.remote.credentials import BuiltRequest, build_headers
 from registry.catalog.connections import ConnectionConfig
-from registry.catalog.model import FULL_VISIBILITY
 from tests.support.loops import for_each
-from tests.support.rows.op_entries import build_catalog
-from tests.support.rows.sample_ops import build_op
+from tests.support.rows.sample_ops import build_op, build_upstream_call
 
 KEYED = ConnectionConfig("shop", "http", idempotency_header="Idempotency-Key")
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
@@ -21,16 +17,7 @@ BUILT = BuiltRequest("GET", "https://shop.test/?a=1", {"accept": "*/*"})
 
 
 def build_work(kind: str = "write", **fields: Any) -> UpstreamCall:
-    return UpstreamCall(
-        op=build_op(kind=kind),
-        catalog=build_catalog(),
-        visibility=FULL_VISIBILITY,
-        args={},
-        subject="ana",
-        at=datetime(2026, 3, 1, tzinfo=UTC),
-        deadline=Deadline.after(milliseconds=1000),
-        **fields,
-    )
+    return build_upstream_call(build_op(kind=kind), **fields)
 
 
 def get_key(scope: str, config: ConnectionConfig = KEYED) -> str:
