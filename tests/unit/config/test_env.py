@@ -43,7 +43,6 @@ urls = st.builds("{}://{}".format, st.sampled_from(["postgres", "sqlite", "redis
 
 
 def read(reader: Callable[[str], object], value: str) -> object:
-    """Return what a function reads from a variable with this value."""
     with mock.patch.dict(os.environ, {NAME: value}):
         return reader(NAME)
 

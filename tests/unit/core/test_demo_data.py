@@ -10,7 +10,6 @@ AT = datetime(2030, 1, 1, tzinfo=UTC)
 
 @pytest.fixture(autouse=True)
 def no_demo_data(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Begin without the demo rows of the installed apps."""
     monkeypatch.setattr(demo_data, "_installed", ())
 
 

@@ -18,7 +18,6 @@ def _clear_context() -> Any:
 
 
 def format_line(message: str, *args: Any, as_json: bool = True, exc_info: Any = None, **extra: Any) -> str:
-    """Return a formatted log line."""
     record = logging.getLogger("gateway.execution.pipeline").makeRecord(
         "gateway.execution.pipeline", logging.WARNING, "calls.py", 1, message, args, exc_info, extra=extra
     )

@@ -23,8 +23,6 @@ ANA, BEN, CLIENT = "ana", "ben", ""
 
 
 class Clock:
-    """A clock that tests move."""
-
     def __init__(self) -> None:
         self.now = 1_000.0
 

@@ -11,8 +11,6 @@ from core.overload import RateLimitBuckets
 
 
 class Clock:
-    """A monotonic clock that moves only when the test moves it."""
-
     def __init__(self, now: float = 1000.3) -> None:
         self.now = now
 

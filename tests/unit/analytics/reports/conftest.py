@@ -13,8 +13,6 @@ from tests.support.rows.analytics_rows import NOON, CreateRow
 
 @pytest.fixture
 def daily(db: None) -> CreateRow:
-    """Return a function that creates the daily figures of an op."""
-
     def create(op: str = "onto.task.update", *, days_ago: int = 0, **fields: Any) -> None:
         day = (NOON - timedelta(days=days_ago)).date()
         OpDaily.objects.create(**{"op": op, "day": day, "release": "r1", "is_settled": True} | fields)
@@ -24,7 +22,6 @@ def daily(db: None) -> CreateRow:
 
 @pytest.fixture
 def turn(db: None) -> CreateRow:
-    """Return a function that creates turns."""
     numbers = count()
 
     def create(*, times: int = 1, days_ago: float = 0, **fields: Any) -> None:
@@ -36,7 +33,6 @@ def turn(db: None) -> CreateRow:
 
 @pytest.fixture
 def selection(db: None) -> CreateRow:
-    """Return a function that creates tool selections."""
     numbers = count()
 
     def create(*, times: int = 1, **fields: Any) -> None:

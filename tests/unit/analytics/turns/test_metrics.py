@@ -23,7 +23,6 @@ def build_event(number: int, /, op: str = UPDATE, **fields: Any) -> TurnEvent:
 
 
 def compute_figures(*events: TurnEvent) -> dict[str, Any]:
-    """Return the figures of a turn that are not zero."""
     names = ("searches", "misses", "helps", "calls", "failed", "repaired", "unknown_names", "repeats")
     turn = aggregation.compute_turn(events, find_repairs(*events))
     return {name: value for name in names if (value := getattr(turn, name))}

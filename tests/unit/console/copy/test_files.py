@@ -24,13 +24,11 @@ GROUPS = "groups:\n  - {path: util, summary: Utilities}\n"
 
 
 def upload_for_review(client: Client, *files: tuple[str, str | bytes]) -> HttpResponse:
-    """Upload files and return the review page."""
     sent = [SimpleUploadedFile(name, text.encode() if isinstance(text, str) else text) for name, text in files]
     return client.post(reverse("admin:registry_op_files"), {"chosen": sent})
 
 
 def confirm_import(client: Client, review_page: HttpResponse, **fields: str) -> HttpResponse:
-    """Confirm the reviewed import."""
     form = {name: review_page.context[name] for name in ("content", "seen")} | fields
     return client.post(reverse("admin:registry_op_files"), form, follow=True)
 

@@ -41,7 +41,6 @@ class OpForms:
         ]
 
     def get_form_data(self, op: Op | None) -> dict[str, str]:
-        """Return the form data that a browser sends for the unchanged page."""
         form, formsets = self.build_forms(op)
         forms = [form, *(each for formset in formsets for each in (formset.management_form, *formset.forms))]
         fields = [field for each in forms for field in each]

@@ -44,7 +44,6 @@ def request_preview(client: Client, op: Op | None, sent: dict[str, str]) -> Http
 
 
 def preview_with(client: Client, op: Op, changes: dict[str, str]) -> HttpResponse:
-    """Return the preview of an op's page on which these fields were changed."""
     return request_preview(client, op, open_form(client, op) | changes)
 
 

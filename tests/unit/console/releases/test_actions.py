@@ -20,7 +20,6 @@ def get_action_url(step: str, release: Release, **query: str) -> str:
 
 
 def submit_action(client: Client, step: str, release: Release, op: str = "", **fields: Any) -> HttpResponse:
-    """Open the page of an action and submit its form with these values."""
     there = get_action_url(step, release, **({"op": op} if op else {}))
     page = client.get(there)
     form = page.context["form"].initial | {"note": "Back", "seen": page.context.get("seen", "")} | fields

@@ -37,7 +37,6 @@ def open_review(client: Client, **query: Any) -> HttpResponse:
 
 
 def publish(client: Client, **fields: str) -> HttpResponse:
-    """Open the review and submit its form with these values."""
     form = {"seen": open_review(client).context["review"].seen, "note": "What is new"} | fields
     return client.post(reverse("admin:registry_release_review"), form)
 
@@ -83,7 +82,6 @@ def test_review_shows_the_daily_cost_of_the_change(admin_client: Client, publish
 
 
 def find_cost_sentence(response: HttpResponse) -> str:
-    """Return the sentence about the token cost."""
     match = re.search(r"Help tokens: .*?\.(?= )", read_text(response))
     return match[0] if match else ""
 

@@ -26,8 +26,6 @@ URL = "admin:registry_release_review"
 
 @pytest.fixture
 def sign_in(db: None) -> Callable[[str, str], Client]:
-    """Return a function that signs in a new user with a role."""
-
     def sign_in(name: str, role: str) -> Client:
         user = User.objects.create_user(name, is_staff=True)
         user.groups.set(Role.objects.filter(name=role))

@@ -15,8 +15,6 @@ NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
 
 class FakeTable:
-    """A fake table that fails while `failure` is set."""
-
     def __init__(self) -> None:
         self.batches: list[list[int]] = []
         self.failure: Exception | None = None

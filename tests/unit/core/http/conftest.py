@@ -36,7 +36,6 @@ def loopback_allowed(settings: Settings) -> None:
 
 @pytest.fixture
 def serve() -> Iterator[Callable[..., Server]]:
-    """Return a function that starts servers. They stop after the test."""
     servers: list[Server] = []
 
     def start(answers: Callable[[bytes], ResponseBytes] | bytes | None = None, **options: Any) -> Server:

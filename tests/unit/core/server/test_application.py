@@ -40,7 +40,6 @@ class Protocol:
 
 
 def echo(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
-    """Respond with the body and the problem of the body."""
     start_response("200 OK", [("x-problem", environ.get(BODY_PROBLEM, ""))])
     return [environ["wsgi.input"].read(), b"!"]
 
@@ -51,7 +50,6 @@ def build_application(wsgi: Any = echo, *, most_per_address: int | None = None) 
 
 
 def send(application: Application, *protocols: Protocol, length: int | None = None, **scope: Any) -> None:
-    """Run requests at the same time, and wait for their responses."""
     headers = [("content-length", str(length))] if length is not None else []
 
     async def run() -> None:

@@ -18,8 +18,6 @@ from tests.support.servers.processes import eventually
 
 
 class HeldHashing:
-    """Replaces the hash function with one that waits for the test."""
-
     def __init__(self) -> None:
         self.started = 0
         self.go = threading.Event()

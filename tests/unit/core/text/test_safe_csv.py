@@ -21,7 +21,6 @@ def test_csv_can_be_parsed_back(rows: list[list[str | int | None]]) -> None:
 
 
 def render_cell(cell: str | int | None) -> str:
-    """Return what a cell of a CSV file should hold."""
     return lists.escape_formula(cell) if isinstance(cell, str) else "" if cell is None else str(cell)
 
 

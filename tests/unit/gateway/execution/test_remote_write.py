@@ -45,7 +45,6 @@ CONTENT = build_content(ENTRY, groups=("remote",))
 
 @pytest.fixture
 def release() -> Iterator[threading.Event]:
-    """Return the event that a slow upstream waits for."""
     event = threading.Event()
     yield event
     event.set()

@@ -19,7 +19,6 @@ VARIABLE = re.compile(r"\{(\w+)\}")
 
 @pytest.fixture
 def described() -> dict[str, Any]:
-    """What the file says."""
     document: dict[str, Any] = json.loads((settings.BASE_DIR / "server.json").read_text())
     return document
 

@@ -9,7 +9,6 @@ from tests.support.rows.op_entries import build_catalog, build_op_entry, build_s
 
 
 def read_note_description(description: str) -> str:
-    """Return the description that the legacy surface shows for an argument."""
     entry = build_op_entry("demo.item.get", parameters_schema=build_schema(note={"description": description}))
     tools = surfaces.select_tools(Surface.LEGACY, build_catalog(entry), ToolsetRequest(FULL_VISIBILITY)).tools
     shown: str = tools[0].parameters["properties"]["note"]["description"]

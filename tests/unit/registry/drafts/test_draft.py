@@ -24,7 +24,6 @@ PATH = "onto.task.add"
 
 
 def content(**fields: Any) -> dict[str, Any]:
-    """Return the draft with changed fields of its op."""
     draft_content = snapshot.snapshot_draft()
     draft_content["ops"] = [entry | (fields if entry["op"] == PATH else {}) for entry in draft_content["ops"]]
     return draft_content

@@ -35,7 +35,6 @@ def preview_op(entry: dict[str, Any], live: Catalog | None = None, **more: Any) 
 
 
 def render_live_help(entry: dict[str, Any], **query: Any) -> bytes:
-    """Return the help that this entry has once it is live."""
     text = json_text.canonicalize(op_entries.build_content(entry))
     return help_pages.answer_query(
         builder.build_catalog("", orjson.loads(text)), HelpQuery(path=entry["op"], **query)

@@ -24,7 +24,6 @@ ADD, GET = "onto.task.add", "onto.task.get"
 
 @pytest.fixture
 def live() -> None:
-    """Publish two ops and count their tokens."""
     make_op(ADD)
     make_op(GET, kind="read", summary="Get one task with all its fields")
     publishing.publish_draft(note="Test", by="tests", at=AT, accepted="Tested")

@@ -32,7 +32,6 @@ def build(args: dict[str, Any], config: ConnectionConfig = CONFIG, **mapping: An
 
 
 def build_with(content_type: str, args: dict[str, Any], **properties: Any) -> BuiltRequest:
-    """Build a POST with a body."""
     body = {"content_type": content_type, "properties": properties or {name: {} for name in args}}
     return build(args, method="POST", path="/orders", body=body)
 

@@ -37,8 +37,6 @@ def start_anew() -> None:
 
 
 class FakeNetwork:
-    """Gives the outcomes of attempts in turn, and records the waits between them."""
-
     def __init__(self, *outcomes: http.Response | http.OutgoingError) -> None:
         self.outcomes = list(outcomes)
         self.waits: list[float] = []
@@ -52,8 +50,6 @@ class FakeNetwork:
 
 @pytest.fixture
 def send(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Return a function that sends a request over a fake network and returns the outcome."""
-
     def run(network: FakeNetwork, rules: tuple[bool, bool], *, milliseconds: int = 60_000) -> Any:
         monkeypatch.setattr(sending.http, "request", network.request)
         monkeypatch.setattr(sending.time, "sleep", network.waits.append)
