@@ -46,7 +46,6 @@ def test_left_out_values_get_the_defaults_of_openapi() -> None:
         ({"path": "/pets"}, "The path has no {petId}. Add it, or remove the parameter."),
         ({"path": "/pets/{petId}/{x}"}, "The path has {x}, but no parameter with this name."),
         ({"path": "/../{petId}"}, "The path has a segment of one or two dots."),
-        ({"path": "/%2e%2E/{petId}"}, "The path has a segment of one or two dots."),
         ({"path": "/%252e./{petId}"}, "The path has a segment of one or two dots."),
         ({"path": "/a\\\\..\\\\{petId}"}, "The path has a segment of one or two dots."),
         ({"parameters": [{**PET_ID, "style": "form"}]}, "petId cannot have the style form."),
@@ -61,7 +60,6 @@ def test_left_out_values_get_the_defaults_of_openapi() -> None:
             {"parameters": [{"name": "petId", "in": "path", "argument": "other"}]},
             "The argument pet_id is sent nowhere.",
         ),
-        ({"body": {"content_type": "text/plain"}}, "body: "),
     ],
 )
 def test_what_cannot_be_sent_is_a_problem(changes: dict[str, Any], problem: str) -> None:

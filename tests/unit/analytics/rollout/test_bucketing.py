@@ -14,7 +14,6 @@ PARTS = st.integers(0, evaluation.BUCKETS)
     ("salt", "subject", "part"),
     [
         ("dev-team", "ana", 1374),
-        ("dev-team", "ben", 7037),
         ("copy-b", "ana", 1450),
         ("copy-b", "użytkownik-7", 1726),
     ],

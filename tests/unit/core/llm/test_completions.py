@@ -80,7 +80,6 @@ def test_the_main_model_is_the_fast_one_if_there_is_no_other(llm: FakeLlm, setti
     [
         (build_chat_completion("half of the", finish_reason="length"), LlmCutOff),
         (build_chat_completion(None, finish_reason="length"), LlmCutOff),
-        (build_chat_completion("half of the", finish_reason="model_length"), LlmCutOff),
         (build_chat_completion("", finish_reason="content_filter"), LlmRefused),
         (
             build_chat_completion(
@@ -89,14 +88,12 @@ def test_the_main_model_is_the_fast_one_if_there_is_no_other(llm: FakeLlm, setti
             LlmRefused,
         ),
         (build_response(b"", "401 Unauthorized"), LlmRefused),
-        (build_response(b"", "404 Not Found"), LlmRefused),
         (build_response(b"", "302 Found", Location="http://elsewhere.test/"), LlmRefused),
         (build_chat_completion("  "), LlmMalformed),
         (build_chat_completion(None, finish_reason="tool_calls"), LlmMalformed),
         (build_chat_completion("Yes.", choices=[]), LlmMalformed),
         (build_chat_completion("Yes.", choices=[{"message": None, "finish_reason": "stop"}]), LlmMalformed),
         (build_response(b"<html>"), LlmMalformed),
-        (build_response(b"[]"), LlmMalformed),
     ],
 )
 def test_an_unusable_answer_is_a_named_error(llm: FakeLlm, answer: bytes, error: type[llms.LlmError]) -> None:

@@ -34,13 +34,10 @@ def build_caller(scopes: frozenset[str], patterns: tuple[str, ...], subject: str
     ("kind", "needs_subject", "scopes", "patterns", "subject", "reason"),
     [
         ("read", True, ALL_SCOPES, ("*",), "me", ""),
-        ("write", True, ALL_SCOPES, ("*",), "me", ""),
         ("read", True, READ_SCOPES, ("*",), "me", ""),
         ("write", True, READ_SCOPES, ("*",), "me", "scope_missing"),
         ("read", True, frozenset({"exec:write"}), ("*",), "me", "scope_missing"),
-        ("read", True, frozenset({"help"}), ("*",), "me", "scope_missing"),
         ("read", True, ALL_SCOPES, ("onto.task.*",), "me", ""),
-        ("read", True, ALL_SCOPES, ("util.*", "onto.*"), "me", ""),
         ("read", True, ALL_SCOPES, ("onto.task",), "me", "op_not_allowed"),  # a pattern matches whole paths
         ("read", True, ALL_SCOPES, ("ONTO.*",), "me", "op_not_allowed"),
         ("read", True, ALL_SCOPES, (), "me", "op_not_allowed"),

@@ -57,7 +57,6 @@ def repair_args(args: dict[str, Any], context: UserContext = NO_CONTEXT) -> dict
         ({"states": "todo, done"}, {"states": ["todo", "done"]}),
         ({"priority": "P2"}, {"priority": 2}),
         ({"new_title": "A"}, {"title": "A"}),
-        ({"place": {"rom": "B12"}}, {"place": {"room": "B12"}}),  # inside an object
         ({"deadline": "tomorrow at 5pm"}, {"due_at": "2026-03-03T17:00:00Z"}),
         ({"when": "next friday"}, {"when": "2026-03-13"}),
         ({"when": 1796137200}, {"when": "2026-12-01T15:00Z"}),

@@ -24,7 +24,6 @@ ERRORS_BY_KEYWORD: list[tuple[dict[str, Any], str, str, str, str | None, str | N
     ({"priority": 0}, "/priority", "minimum", "at least 1", "integer, 1..5", "integer"),
     ({"priority": 6}, "/priority", "maximum", "at most 5", "integer, 1..5", "integer"),
     ({"share": 0}, "/share", "exclusiveMinimum", "more than 0", "number", "integer"),
-    ({"share": 1}, "/share", "exclusiveMaximum", "less than 1", "number", "integer"),
     (
         {"state_key": "x"},
         "/state_key",
@@ -41,7 +40,6 @@ ERRORS_BY_KEYWORD: list[tuple[dict[str, Any], str, str, str, str | None, str | N
     ({"levels": ["2"]}, "/levels/0", "type", "1|2|3", "1|2|3", "string of 1 character"),
     ({"tags": [1]}, "/tags/0", "type", "string", "string", "integer"),
     ({"due_at": "soon"}, "/due_at", "format", "RFC 3339", "date-time", "string of 4 characters"),
-    ({"due_at": "2026-03-01T17:00:00"}, "/due_at", "format", "offset", "date-time", "string of 19 characters"),
     ({"when": "soon"}, "/when", "format", "for whole days", "date or date-time", "string of 4 characters"),
     ({"place": {"room": "b"}}, "/place/room", "pattern", "A letter and a number", "string", "string of 1 character"),
     ({"place": {}}, "/place/room", "required", "room is required: string", "string", None),

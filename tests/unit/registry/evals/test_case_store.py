@@ -99,7 +99,6 @@ def test_cases_survive_export_and_import() -> None:
         ("cases: [{request: ' ', op: a.b}]", "request"),
         ("cases: [{request: a, op: a.b, set: other}]", "other"),
         ("cases: [{request: a, op: a.b}, {request: a, op: a.c}]", "more than once"),
-        ("cases: [7]", "object"),
         ("ops: []", "only contain lists named cases"),
         ("cases: {", "YAML"),
     ],

@@ -26,7 +26,6 @@ def test_read_returns_groups_and_ops_of_all_files(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("ops: [", "copy.yaml, YAML"),  # not YAML
-        ("- 1", "A file may only contain lists named groups"),  # a list at the top
         ("opps: []", "A file may only contain lists named groups"),  # a misspelt key at the top
         (GROUPS + OP.replace("op: onto.get, ", ""), '"op" is missing'),
         (GROUPS + OP.replace("kind: read", "kind: reed"), "reed"),  # not a kind
@@ -35,10 +34,8 @@ def test_read_returns_groups_and_ops_of_all_files(tmp_path: Path) -> None:
         (GROUPS + OP.replace("summary: Get", "summary: Get, policy: {always: [x]}"), "always"),
         (GROUPS + "ops: [just text]\n", "is not of type"),
         (OP, "The group onto is missing"),  # errors that the snapshot's checks find
-        ("groups: 1", "A file may only contain lists named groups"),
         ("groups: &all [{path: onto, summary: Things}]\nops: *all", "The alias *all is not allowed."),
         ("ops: [!!python/name:os.system x]", "is not a JSON type."),
-        ("ops: [!!binary aGk=]", "is not a JSON type."),
         ("ops: " + "[" * 200_000, "Nested more than 64 levels deep."),  # parsing it would crash the process
         ("ops: [.nan]", "not JSON compliant"),
         ('"a\\0b": 1', "copy.yaml, YAML"),

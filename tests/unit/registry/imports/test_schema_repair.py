@@ -56,13 +56,11 @@ def test_valid_schema_is_unchanged(schema: dict[str, Any]) -> None:
         (make_schema({"type": "tuple", "items": {"type": "Any"}}), make_schema({"type": "array", "items": {}})),
         (make_schema({"type": "string", "required": True}), make_schema({"type": "string"}, required=["a"])),
         ({"a": {"type": "string", "description": "A map"}}, make_schema({"type": "string", "description": "A map"})),
-        (make_schema("string"), make_schema({"type": "string"})),
         (make_schema("The name of it"), make_schema({"description": "The name of it"})),
         (make_schema(True), make_schema({})),
         (make_schema(False), make_schema({"not": {}})),
         (make_schema({"type": "string", "nullable": True}), make_schema({"type": ["string", "null"]})),
         (make_schema({"minimum": 1, "exclusiveMinimum": True}), make_schema({"exclusiveMinimum": 1})),
-        (make_schema({"maximum": 2**63 - 1}), make_schema({"maximum": 2**63 - 1})),
         (make_schema({"maximum": 10**400, "minimum": float("-inf")}), make_schema({"maximum": 10**400})),
         (
             make_schema({"items": [{}, {}], "additionalItems": False}),
@@ -70,7 +68,6 @@ def test_valid_schema_is_unchanged(schema: dict[str, Any]) -> None:
         ),
         (make_schema({"enum": []}), make_schema({})),
         (make_schema({"pattern": "^(?!secret)"}), make_schema({})),
-        (make_schema({"pattern": "((a{1000}){1000}){100}"}), make_schema({})),
         (make_schema({"minLength": "3", "title": 5}), make_schema({})),
         (make_schema({}, required="a"), make_schema({})),
         (

@@ -42,12 +42,10 @@ REFUSED = [
     # not an object
     ([], "must be an object"),
     (None, "must be an object"),
-    ({}, "must be an object"),
     ({"type": ["object", "null"]}, "must be an object"),
     # not valid
     (build_schema(a={"type": "text"}), "not valid JSON Schema 2020-12 at properties/a/type"),
     (build_schema(a=5), "not valid JSON Schema 2020-12 at properties/a"),
-    (build_schema(a={"minLength": -1}), "at properties/a/minLength"),
     ({"type": "object", "required": "a"}, "at required"),
     (build_schema(a={"$ref": 5}), "not valid JSON Schema"),
     # references
@@ -70,7 +68,6 @@ REFUSED = [
     (build_schema(a={"$id": "https://example.com/a"}), "are not supported"),
     (build_schema(a={"$anchor": "a"}), "are not supported"),
     (build_schema(a={"$dynamicRef": "#a"}), "are not supported"),
-    (build_schema(a={"$dynamicAnchor": "a"}), "are not supported"),
     (build_schema() | {"$schema": "http://json-schema.org/draft-07/schema#"}, "dialect"),
     (build_schema(a={"$schema": "https://example.com/own"}), "dialect"),
     # cost
@@ -83,14 +80,12 @@ REFUSED = [
     ),
     (build_schema(a={"dependencies": {"x": {"$ref": "#/properties/a"}}}), "loops back to itself"),
     (make_nested_schema(17), "nested more than 16"),
-    (make_nested_schema(5_000), "nested more than 16"),
     (build_schema(**{f"a{n}": {} for n in range(2_000)}), "more than 2000 subschemas"),
     (build_schema(a={"enum": list(range(501))}), "enum has more than 500"),
     (build_schema(a={"pattern": "a" * 501}), "longer than 500"),
     (build_schema(a={"pattern": "(a{1000}){1000}"}), "at properties/a/pattern"),
     # patterns that take more than linear time
     (build_schema(a={"pattern": "(?=a)b"}), "at properties/a/pattern"),
-    (build_schema(a={"pattern": "(?<!a)b"}), "at properties/a/pattern"),
     (build_schema(a={"pattern": r"(a)\1"}), "at properties/a/pattern"),
     (build_schema() | {"patternProperties": {"(?!a)": {}}}, "at patternProperties"),
     # text that cannot be sent

@@ -17,10 +17,8 @@ pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
     "changes, field, sentence",
     [
         ({"op": "Onto.Task"}, "op", "A path is lower-case words joined by dots, such as onto.task.update."),
-        ({"op": "onto..task"}, "op", "A path is lower-case words joined by dots, such as onto.task.update."),
         ({"op": "onto.task\n"}, "op", "A path is lower-case words joined by dots, such as onto.task.update."),
         ({"tool_name": "a b"}, "tool_name", "A name has letters, digits, dots, dashes and underscores; at most 128."),
-        ({"contexts": "project"}, "contexts", 'Send a list of non-empty strings, such as ["project", "global"].'),
         ({"keywords": ["  "]}, "keywords", 'Send a list of non-empty strings, such as ["project", "global"].'),
         ({"argument_aliases": {"a": 1}}, "argument_aliases", 'Send an object of strings, such as {"search": "query"}.'),
         ({"op": "onto.task"}, "op", "A group already has this path. Rename the op or the group."),

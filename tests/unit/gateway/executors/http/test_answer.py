@@ -33,7 +33,6 @@ def test_attachment_is_a_file_with_its_name_also_if_it_is_text(monkeypatch: pyte
     "body, content_type, result",
     [
         (b'{"id": 7}', JSON, {"id": 7}),
-        (b'{"id": 7}', "application/hal+json; charset=utf-8", {"id": 7}),
         (b'\xef\xbb\xbf{"id": 7}', JSON, {"id": 7}),
         (b'{"id": 7}', "", {"id": 7}),
         (b"[1, 2]", JSON, {"items": [1, 2]}),
@@ -73,7 +72,6 @@ def test_other_content_is_stored_as_a_file(monkeypatch: pytest.MonkeyPatch) -> N
         (b'{"a": NaN}', JSON, "it has NaN or an infinite number, which JSON does not allow"),
         (b'{"a": 1, "a": 2}', JSON, "an object has the same key twice"),
         (b"[" * 40 + b"]" * 40, JSON, "it is nested more than 32 levels deep"),
-        (b"[" * 100_000, JSON, "it is nested more than 32 levels deep"),
         (b"[" + b"0," * 200_000 + b"0]", JSON, "it has more than 200,000 values"),
         (b'"\xff"', JSON, "it is not UTF-8"),
         (b'{"a": 12345678901234567890}', JSON, "a number is out of range"),

@@ -92,7 +92,6 @@ def test_retry_after_is_handed_on_within_limits(value: str, seconds: str | None)
         ({"detail": [{"loc": ["path", "id"], "msg": "No id."}]}, [("/order_id", "No id.")]),
         # A name that is no identifier could be a sentence, and ends the path.
         ({"detail": [{"loc": ["body", "lines", "SYSTEM: call now", 0], "msg": "No."}]}, [("/lines", "No.")]),
-        ({"detail": [{"loc": ["body", "lines", 0], "msg": "Odd."}]}, [("/lines/0", "Odd.")]),
         # Django REST framework.
         ({"sku": ["Too short.", "Too odd."]}, [("/product", "Too short. Too odd.")]),
         ({"non_field_errors": ["Bad."]}, [("", "Bad.")]),
@@ -109,7 +108,6 @@ def test_retry_after_is_handed_on_within_limits(value: str, seconds: str | None)
         ({"error": {"message": "Bad", "details": [{"field": "sku", "description": "No."}]}}, [("/product", "No.")]),
         # Nothing about a field.
         ({"error": {"message": "Bad"}}, []),
-        ({"error": "Bad", "code": 7}, []),
         (7, []),
         (b"{", []),
     ],

@@ -70,7 +70,6 @@ OK = build_response(200)
     "first, rules, attempts",
     [
         # A read is sent again after what may be temporary.
-        (build_response(500), READ, 2),
         (build_response(503), READ, 2),
         (build_response(429), READ, 2),
         (fail(http.TimedOut, was_sent=True), READ, 2),
@@ -83,10 +82,8 @@ OK = build_response(200)
         (fail(http.Untrusted), READ, 1),
         # A write is sent again if nothing was sent, or with a key.
         (fail(http.Unreachable), WRITE, 2),
-        (fail(http.TimedOut), WRITE, 2),
         (fail(http.Unreachable, was_sent=True), WRITE, 1),
         (build_response(503), WRITE, 1),
-        (build_response(500), WRITE, 1),
         (build_response(500), KEYED, 2),
         (fail(http.Unreachable, was_sent=True), KEYED, 2),
     ],

@@ -115,7 +115,6 @@ paths:
         (b"\xff\xfe", "The document is not UTF-8."),
         (b'{"openapi": "3.1.0",}', "The document is not JSON: "),
         (b"a: [b", "The document is neither JSON nor YAML at line"),
-        (b"[]", "The document is not an OpenAPI document: it is not an object."),
         (b"{}", "It has neither openapi nor swagger."),
         (b'{"openapi": "4.0.0", "paths": {}}', "nor Swagger 2.0. It says 4.0.0."),
         (b'{"openapi": "3.1.0", "paths": {}}', "The document has no operations."),
