@@ -33,14 +33,6 @@ def test_median_tells_rounds_and_spread() -> None:
     assert figure.against == "a peer; 3 rounds, 0.5 to 1"
 
 
-def test_table_shows_what_was_missed() -> None:
-    table = figures.format_table(
-        [BenchmarkFigure("idempotency.ms", 2.0, "ms", "a"), BenchmarkFigure("exec.overhead.ms", 0.5, "ms", "b")]
-    )
-
-    assert [line.split()[-2] for line in table.splitlines()[1:]] == ["MISSED", "met"]
-
-
 @pytest.mark.parametrize(
     ("prefixes", "expected"), [([], True), (["help"], True), (["exec", "help.cached.r"], True), (["exec"], False)]
 )

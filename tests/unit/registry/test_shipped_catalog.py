@@ -110,13 +110,6 @@ def test_op_copy_is_complete(path: str) -> None:
 
 
 @for_each("path", OPS)
-def test_first_example_is_the_shortest(path: str) -> None:
-    sizes = [len(str(example["args"])) for example in OPS[path]["examples"]]
-
-    assert sizes[0] == min(sizes)
-
-
-@for_each("path", OPS)
 def test_default_named_in_the_copy_is_in_a_schema(path: str) -> None:
     matches = re.findall(r"(\w+) \(default\)|(\w+) the default\b", " ".join(iterate_texts(OPS[path])))
     known = {str(default) for op in OPS.values() for _, default in iterate_defaults(op["parameters_schema"])}

@@ -40,13 +40,6 @@ def test_impact_counts_moved_subjects_by_variants_and_context() -> None:
     assert effect.moves == (VariantChange("legacy", "gateway", 100, ("project",)),)
 
 
-def test_impact_is_empty_without_a_change() -> None:
-    first, second = (build_rollout(build_cohort(500)) for _ in range(2))
-
-    assert impact.measure_impact(SURFACE, first, second, CONTEXTS).moves == ()
-    assert impact.measure_impact(SURFACE, build_rollout(), build_rollout(), []).seen == 0
-
-
 @given(low=st.integers(0, 10_000), high=st.integers(0, 10_000))
 def test_larger_percentage_moves_only_the_added_subjects(low: int, high: int) -> None:
     nobody, smaller, larger = build_rollout(), *(build_rollout(build_cohort(part)) for part in sorted((low, high)))

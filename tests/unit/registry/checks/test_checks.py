@@ -6,11 +6,9 @@ import pytest
 
 from config.docs import checks as checks_page
 from registry import checks
-from registry.catalog.builder import build_catalog
 from registry.checks import RULES, Finding, Severity
 from registry.checks.finding import WAIVERS
 from registry.files import loader
-from registry.help import token_counts
 from registry.models import Op, PolicyRule
 from tests.support.rows.check_findings import build_check_context
 from tests.support.rows.copy_rows import make_op
@@ -134,11 +132,3 @@ def test_new_findings_ignore_findings_that_only_moved() -> None:
     assert checks.select_new_findings(after, before) == after[2:]
     assert checks.select_new_findings(before, after) == []
     assert checks.select_new_findings([finding("notes", "No x.")], before) != []
-
-
-def test_checks_reuse_the_token_counts_of_a_release() -> None:
-    snapshot = build_content(build_op_entry("a.b", description="word " * 500))
-
-    findings = checks.find_warnings(snapshot, token_counts.count_catalog_tokens(build_catalog("", snapshot)))
-
-    assert get_rules(findings) == ["full_over_budget"]

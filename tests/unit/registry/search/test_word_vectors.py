@@ -34,13 +34,6 @@ def test_vector_sums_pieces_without_byte_pieces(vectors: WordVectors) -> None:
     assert [bool(each.any()) for each in matrix] == [True, False, True, False]
 
 
-def test_unknown_word_starts_with_its_longest_piece(vectors: WordVectors) -> None:
-    over, _, *_ = vectors._split_to_pieces("overbooking")
-
-    assert [over] == vectors._split_to_pieces("over")
-    assert vectors.embed_words(["overbooking"])[0] @ vectors.embed_words(["over"])[0] > 0
-
-
 def test_is_word_requires_a_piece_for_the_whole_word(vectors: WordVectors) -> None:
     assert vectors.is_word("calendar")
     assert vectors.is_word("paris")  # a name in lower case
