@@ -19,7 +19,6 @@ from workspace.models import Project, Task
 
 DEMO_TASK_TITLE = "Draft the homepage copy"
 UNKNOWN_ID = "11111111-2222-4333-8444-555555555555"
-IN_PROJECT = f'type=project, project_id="{DEMO_PROJECT_ID}"'
 
 
 def read_workspace_rows() -> list[Any]:
@@ -164,18 +163,8 @@ def test_validation_reports_all_field_errors_at_once(api: Api) -> None:
 
 INVALID_IDS = [
     (": ", "placeholder"),
-    ("<uuid>", "placeholder"),
-    ("{{task_id}}", "placeholder"),
-    ("your_task_id", "placeholder"),
-    ("task_id", "placeholder"),
     ("7e3b9f20…", "shortened"),
-    ("7e3b9f20...", "shortened"),
-    ("7e3b9f20", "shortened"),
     (DEMO_TASK_ID.replace("-", ""), "UUID"),
-    ("urn:uuid:" + DEMO_TASK_ID, "UUID"),
-    ("{" + DEMO_TASK_ID + "}", "placeholder"),
-    (DEMO_TASK_ID[:-1], "UUID"),
-    ("1", "UUID"),
 ]
 
 
@@ -199,9 +188,6 @@ def test_invalid_id_is_refused_before_the_workspace_is_queried(api: Api, op: str
     "change",
     [
         {},
-        {"props": {}},
-        {"task_title": "Only shown"},
-        {"title": "  "},
         {"props": {}, "task_title": "Only shown", "description": ""},
     ],
 )
@@ -215,8 +201,6 @@ def test_update_without_changes_is_refused(api: Api, change: dict[str, Any]) -> 
 
 # Calls with an unambiguous repair: op, args, and the args that retry_with must contain.
 REPAIRED: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
-    ("onto.task.list", {"limt": 5}, {"limit": 5}),
-    ("onto.task.list", {"limit": "5"}, {"limit": 5}),
     ("onto.task.list", {"limit": 5000}, {"limit": 50}),
     ("onto.task.get", {"task_id": "draft the homepage copy"}, {"task_id": DEMO_TASK_ID}),
     (
@@ -225,9 +209,6 @@ REPAIRED: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
         {"task_id": DEMO_TASK_ID, "state_key": "done"},
     ),
     ("onto.task.list", {"state_key": "dones"}, {"state_key": ["done"]}),
-    ("onto.task.update", {"task_id": DEMO_TASK_ID, "priority": "2"}, {"task_id": DEMO_TASK_ID, "priority": 2}),
-    ("onto.task.update", {"task_id": DEMO_TASK_ID, "props": '{"a": 1}'}, {"task_id": DEMO_TASK_ID, "props": {"a": 1}}),
-    ("onto.task.update", {"task_id": DEMO_TASK_ID, "titel": "New"}, {"task_id": DEMO_TASK_ID, "title": "New"}),
 ]
 
 
@@ -245,32 +226,6 @@ def test_invalid_call_gets_a_working_retry_with_when_the_repair_is_unambiguous(
 # --- normalising ------------------------------------------------------------------------------------------------------
 
 
-@for_each("name", ["taskId", "TaskId", "task-id", "Task ID", "id"])
-def test_argument_in_another_spelling_is_accepted_with_a_warning(api: Api, name: str) -> None:
-    done = api.exec("onto.task.get", {name: DEMO_TASK_ID})
-
-    assert done["ok"] is True
-    assert done["meta"]["warnings"] == [f"Read {name} as task_id."]
-
-
-@for_each(
-    "field, word, stored",
-    [
-        ("state_key", "completed", "done"),
-        ("state_key", "In Progress", "in_progress"),
-        ("state_key", "DONE", "done"),
-        ("priority", "high", 2),
-        ("priority", "Low", 4),
-    ],
-    undone=True,
-)
-def test_value_alias_is_accepted_with_a_warning(api: Api, field: str, word: str, stored: Any) -> None:
-    done = api.exec("onto.task.update", {"task_id": DEMO_TASK_ID, field: word, "fields": [field]})
-
-    assert done["result"]["task"][field] == stored
-    assert f"Read {field} as {stored}." in done["meta"]["warnings"]
-
-
 def test_unknown_field_of_the_answer_stops_the_update(api: Api) -> None:
     before = Task.objects.get(pk=DEMO_TASK_ID)
 
@@ -278,19 +233,6 @@ def test_unknown_field_of_the_answer_stops_the_update(api: Api) -> None:
 
     assert refused["error"]["details"]["field_errors"][0]["path"] == "/fields/0"
     assert Task.objects.get(pk=DEMO_TASK_ID).title == before.title
-
-
-# --- the context ------------------------------------------------------------------------------------------------------
-
-
-@for_each("args", [{}, {"project_id": ""}, {"project_id": "  "}, {"projectId": ""}])
-def test_context_project_replaces_an_absent_or_blank_project_id(api: Api, args: dict[str, Any]) -> None:
-    body = {"op": "onto.task.list", "args": args}
-
-    done = api.post("exec", body, Gateway_Context=IN_PROJECT).json()
-
-    assert done["meta"]["applied_defaults"] == {"project_id": DEMO_PROJECT_ID}
-    assert done["result"]["project_id"] == DEMO_PROJECT_ID
 
 
 # --- the envelope -----------------------------------------------------------------------------------------------------
@@ -457,17 +399,6 @@ def test_dry_run_of_a_read_returns_the_read(api: Api) -> None:
     read = api.exec("onto.task.list", dry_run=True)
 
     assert (read["result"]["total"], read["meta"]["warnings"]) == (Task.objects.count(), [])
-
-
-def test_retry_with_leaves_out_optional_arguments_that_were_null(api: Api) -> None:
-    project_id = api.exec("onto.project.list")["result"]["projects"][0]["id"]
-    args = {"project_id": project_id, "title": "Call the printer", "due_at": None, "props": None}
-
-    refusal = api.exec("onto.task.create", args)
-
-    retry_with = refusal["error"]["details"]["retry_with"]
-    assert retry_with["args"] == {"project_id": project_id, "title": "Call the printer"}
-    assert api.post("exec", retry_with).json()["ok"] is True
 
 
 def test_exec_of_a_group_explains_that_it_is_not_an_op(api: Api) -> None:

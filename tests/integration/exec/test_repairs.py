@@ -58,33 +58,11 @@ def test_no_error_says_the_same_thing_twice(november: None) -> None:
 @for_each(
     "name, args, expected",
     [
-        (
-            "onto.task.complete",
-            {"task_id": DEMO_TASK_ID},
-            ("onto.task.update", {"task_id": DEMO_TASK_ID, "state_key": "done"}),
-        ),
         ("finish_task", {"id": DEMO_TASK_ID}, ("onto.task.update", {"task_id": DEMO_TASK_ID, "state_key": "done"})),
-        (
-            "project.pause",
-            {"project_id": DEMO_PROJECT_ID},
-            ("onto.project.update", {"project_id": DEMO_PROJECT_ID, "state_key": "paused"}),
-        ),
-        (
-            "todo.add",
-            {"project_id": DEMO_PROJECT_ID, "title": "A"},
-            ("onto.task.create", {"project_id": DEMO_PROJECT_ID, "title": "A"}),
-        ),
-        ("project.tasks", {"project_id": DEMO_PROJECT_ID}, ("onto.task.list", {"project_id": DEMO_PROJECT_ID})),
-        ("list_overdue_tasks", {}, ("onto.task.list", {"overdue": True})),
         (
             "onto.milestone.tasks",
             {"milestone_id": MILESTONE},
             ("onto.entity.links.get", {"entity_kind": "milestone", "entity_id": MILESTONE, "filter_kind": "task"}),
-        ),
-        (
-            "document.append",
-            {"document_id": DOCUMENT, "content": "A"},
-            ("onto.document.update", {"document_id": DOCUMENT, "content": "A", "update_strategy": "append"}),
         ),
         ("remove_task", {"task_id": DEMO_TASK_ID}, ("onto.task.delete", {"task_id": DEMO_TASK_ID})),
         (  # the path, written as a tool name
