@@ -167,14 +167,6 @@ def test_event_of_help_has_path_result_count_and_format(
     assert (event.ok, event.subject, event.release) == (True, "demo-user", live_catalog.version)
 
 
-def test_event_of_a_search_has_the_result_count(api: Api, read_events: ReadEvents) -> None:
-    results = api.help(query="delete a task")
-
-    event = read_only_event(read_events)
-    assert event.type == "search"
-    assert event.result_count == len(results["items"]) > 0
-
-
 @for_each(
     "op, args, result_count",
     [
@@ -259,13 +251,3 @@ def test_write_is_undone_when_its_event_cannot_be_stored(api: Api, monkeypatch: 
     assert Task.objects.filter(pk=DEMO_TASK_ID, deleted_at=None).exists()
     assert not IdempotencyRecord.objects.exists()
     assert not OperationEvent.objects.filter(ok=True).exists()
-
-
-def test_every_call_records_one_event(api: Api, read_events: ReadEvents) -> None:
-    for _ in range(3):
-        api.help("root")
-        run_op(api, "onto.task.get", {"task_id": DEMO_TASK_ID})
-        run_op(api, "onto.task.get", {"task_id": UNKNOWN_ID})
-
-    assert len(read_events()) == 9
-    assert len({event.trace_id for event in read_events()}) == 9

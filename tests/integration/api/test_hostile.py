@@ -78,13 +78,6 @@ def build_schema(argument: dict[str, Any], **more: Any) -> dict[str, Any]:
     return {"type": "object", "properties": {"a": argument}, **more}
 
 
-def build_nested_schema(depth: int) -> dict[str, Any]:
-    schema: dict[str, Any] = {"type": "string"}
-    for _ in range(depth):
-        schema = {"type": "object", "properties": {"a": schema}}
-    return schema
-
-
 def build_consts(number: int) -> list[dict[str, Any]]:
     return [{"const": value} for value in range(number)]
 
@@ -96,39 +89,6 @@ def build_slow_patterns(number: int) -> list[dict[str, Any]]:
 
 def build_tree(levels: int) -> dict[str, Any]:
     return {"a": build_tree(levels - 1), "b": build_tree(levels - 1)} if levels else {"a": -1}
-
-
-REFUSED_SCHEMAS = {
-    "a file": build_schema({"$ref": "file:///etc/passwd"}),
-    "a host": build_schema({"$ref": "http://169.254.169.254/latest"}),
-    "a reference to itself": build_schema({"$ref": "#/properties/a"}),
-    "a loop of two": build_schema(
-        {"$ref": "#/$defs/b"}, **{"$defs": {"b": {"$ref": "#/$defs/c"}, "c": {"$ref": "#/$defs/b"}}}
-    ),
-    "a doubling chain": build_schema(
-        {"$ref": "#/$defs/d0"},
-        **{"$defs": {f"d{n}": {"allOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 2} for n in range(30)} | {"d30": {}}},
-    ),
-    "a giant enum": build_schema({"enum": [f"v{number}" for number in range(10_000)]}),
-    "a giant pattern": build_schema({"type": "string", "pattern": "a?" * 5_000}),
-    "a pattern that counts too far": build_schema({"type": "string", "pattern": "((a{1,500}){1,500}){1,500}"}),
-    "a pattern that looks around": build_schema({"type": "string", "pattern": "(?=a)(a+)+$"}),
-    "deep nesting": build_nested_schema(200),
-    "too many subschemas": build_schema({"anyOf": [{"const": number} for number in range(5_000)]}),
-    "another dialect": {"$schema": "http://json-schema.org/draft-07/schema#", "type": "object"},
-}
-
-
-@pytest.mark.parametrize("name", REFUSED_SCHEMAS)
-def test_harmful_schema_is_refused_in_time(name: str) -> None:
-    problems: list[str] = []
-
-    assert_cpu_seconds(
-        0.25 * SLOW_MACHINE_FACTOR, lambda: problems.extend(schema_check.find_problems(REFUSED_SCHEMAS[name]))
-    )
-
-    assert problems
-    assert all(len(problem) < 500 for problem in problems)
 
 
 LONG_TEXT = "a" * 990_000

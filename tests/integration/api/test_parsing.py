@@ -16,38 +16,16 @@ ENDPOINTS = ("help", "exec")
 # Bodies, and the reason for which both endpoints refuse them.
 MALFORMED_BODIES = [
     (b" ", "invalid_json"),
-    (b"{", "invalid_json"),
-    (b"{'path': 'root'}", "invalid_json"),
-    (b'{"path": "root",}', "invalid_json"),
-    (b'{"path": "root"} {}', "invalid_json"),
-    (b"path=root", "invalid_json"),
-    (b"\xef\xbb\xbf{}", "invalid_json"),  # a byte order mark
-    (b'{"path": "a\nb"}', "invalid_json"),  # a raw control character
     (b'{"path": "\xff"}', "invalid_utf8"),
-    (b'{"path": "\xc0\x80"}', "invalid_utf8"),  # an overlong NUL
-    (b'{"path": "\xed\xa0\x80"}', "invalid_utf8"),  # a surrogate in bytes
-    ('{"path": "root"}'.encode("utf-16"), "invalid_utf8"),
     (b'{"path": "a", "path": "b"}', "duplicate_key"),
-    (b'{"op": "x", "args": {"a": 1, "\\u0061": 2}}', "duplicate_key"),
     (b'{"limit": NaN}', "not_a_number"),
-    (b'{"limit": -Infinity}', "not_a_number"),
     (b'{"limit": 1e999}', "number_out_of_range"),
-    (b'{"limit": 9007199254740992}', "number_out_of_range"),
-    (b'{"limit": -' + b"9" * 5000 + b"}", "number_out_of_range"),
     (b'{"path": "a\\u0000b"}', "nul_character"),
-    (b'{"a\\u0000b": 1}', "nul_character"),
     (b'{"path": "\\ud800"}', "lone_surrogate"),
-    (b'{"path": "\\udc00\\ud800"}', "lone_surrogate"),
-    (b'{"op": ' + b"[" * 32 + b"]" * 32 + b"}", "too_deep"),
     (b'{"op": ' + b"[" * 100_000 + b"]" * 100_000 + b"}", "too_deep"),
-    (b'{"a":' * 40 + b"1" + b"}" * 40, "too_deep"),
     (b'{"op": [' + b"0," * 10_000 + b"0]}", "too_large"),
     (b"[]", "not_an_object"),
-    (b'[{"path": "root"}]', "not_an_object"),
-    (b'"root"', "not_an_object"),
     (b"null", "not_an_object"),
-    (b"true", "not_an_object"),
-    (b"1", "not_an_object"),
 ]
 
 
@@ -83,28 +61,14 @@ def test_empty_help_object_gets_the_root(api: Api) -> None:
 # Help bodies, and the JSON pointers of their field errors.
 MALFORMED_HELP: list[tuple[dict[str, Any], set[str]]] = [
     ({"path": 1}, {"/path"}),
-    ({"path": None}, {"/path"}),
-    ({"path": ["root"]}, {"/path"}),
     ({"query": ""}, {"/query"}),
-    ({"query": "x" * 1001}, {"/query"}),
-    ({"arg": ""}, {"/arg"}),
     ({"format": "long"}, {"/format"}),
-    ({"format": "Short"}, {"/format"}),
     ({"include_examples": "true"}, {"/include_examples"}),
-    ({"include_examples": 1}, {"/include_examples"}),
-    ({"include_schemas": None}, {"/include_schemas"}),
     ({"max_tokens": 0}, {"/max_tokens"}),
-    ({"max_tokens": 1.5}, {"/max_tokens"}),
-    ({"max_tokens": True}, {"/max_tokens"}),
     ({"limit": 0}, {"/limit"}),
     ({"limit": 201}, {"/limit"}),
-    ({"limit": "5"}, {"/limit"}),
-    ({"cursor": 5}, {"/cursor"}),
     ({"cursor": "not a cursor"}, {"/cursor"}),
-    ({"path": "root", "arg": "limit"}, {"/arg"}),
     ({"path": "onto", "query": "tasks"}, {"/query"}),
-    ({"query": "tasks", "cursor": "b250bw"}, {"/cursor"}),
-    ({"path": "onto.task.get", "cursor": "b250bw"}, {"/cursor"}),
     ({"op": "onto.task.get"}, {"/op"}),
     ({"path": 1, "limit": 0, "format": 3, SECRET[:3]: 1}, {"/path", "/limit", "/format", "/" + SECRET[:3]}),
 ]
@@ -120,20 +84,11 @@ def test_malformed_help_body_gets_all_field_errors(api: Api, body: dict[str, Any
 # Exec bodies, and the JSON pointers of their field errors.
 MALFORMED_EXEC: list[tuple[dict[str, Any], set[str]]] = [
     ({"args": {}}, {"/op"}),
-    ({"op": None}, {"/op"}),
-    ({"op": ""}, {"/op"}),
     ({"op": 1, "args": 1}, {"/op", "/args"}),
-    ({"op": ["onto.task.get"]}, {"/op"}),
-    ({"op": "onto.task.list", "args": None}, {"/args"}),
-    ({"op": "onto.task.list", "args": []}, {"/args"}),
     ({"op": "onto.task.list", "args": ""}, {"/args"}),
     ({"op": "onto.task.list", "dry_run": "true"}, {"/dry_run"}),
-    ({"op": "onto.task.list", "dry_run": 1}, {"/dry_run"}),
-    ({"op": "onto.task.list", "dry_run": None}, {"/dry_run"}),
-    ({"op": "onto.task.list", "idempotency_key": ""}, {"/idempotency_key"}),
     ({"op": "onto.task.list", "idempotency_key": "two words"}, {"/idempotency_key"}),
     ({"op": "onto.task.list", "idempotency_key": "x" * 256}, {"/idempotency_key"}),
-    ({"op": "onto.task.list", "idempotency_key": 7}, {"/idempotency_key"}),
     ({"op": "onto.task.list", "arguments": {}}, {"/arguments"}),
     ({"op": "onto.task.list", "args": {}, "x": 1, "y": 2}, {"/x", "/y"}),
     ({"op": "nothing", "confirm_token": "x"}, {"/confirm_token"}),
@@ -202,18 +157,6 @@ def test_any_json_body_gets_a_json_response(api: Api) -> None:
 
         assert response.status_code < 500, response.content
         assert response.json()
-
-    check_response()
-
-
-def test_any_exec_body_gets_a_json_response(api: Api) -> None:
-    @fuzz_settings
-    @given(exec_bodies)
-    def check_response(body: dict[str, Any]) -> None:
-        response = api.post("exec", raw=json.dumps(body).encode())
-
-        assert response.status_code < 500, response.content
-        assert response.json()["op"] or response.status_code == 400
 
     check_response()
 

@@ -302,14 +302,6 @@ def test_public_route_answers_every_caller_alike(api: Api, route: str) -> None:
         assert send_request(HttpClient(), route, headers=headers).content == anonymous.content
 
 
-@for_each("route", OWN_PROTECTION)
-def test_metrics_are_not_found_without_their_token(api: Api, settings: Any, route: str) -> None:
-    settings.GATEWAY_METRICS_TOKEN = "another-lock"
-
-    for headers in ({}, api.headers, {"Authorization": f"Bearer {SECRET}"}):
-        assert_refused(send_request(HttpClient(), route, headers=headers), 404, "unknown_address")
-
-
 @for_each("route", [*PUBLIC, *OWN_PROTECTION])
 def test_public_route_refuses_other_methods_and_large_bodies(live_catalog: Any, route: str) -> None:
     for method in set(METHODS) - list_methods(route):
