@@ -24,7 +24,7 @@ from gateway.credentials import connection_secrets
 from gateway.executors.remote import errors as transport_errors
 from gateway.executors.remote.errors import API_ERRORS
 from gateway.models import ConnectionSecret
-from registry.catalog import cache, connections, switches
+from registry.catalog import cache, connections
 from registry.imports import definitions, drift
 from registry.models import Connection, Group, Op, UpstreamDefinition
 from registry.releases import publishing
@@ -304,23 +304,6 @@ def test_every_failure_of_a_service_has_advice() -> None:
     assert {*listed, *figures.EXECUTOR_REASONS} - {"outcome_unknown"} <= connection_test.FAILURES.keys()
 
 
-def test_connection_is_switched_off_and_on_on_its_page(api: Api, shop: HttpUpstream, admin_client: HttpClient) -> None:
-    connection = Connection.objects.get(name=NAME)
-    switch = {"_selected_action": connection.pk, "reason": "It is down."}
-    url = reverse("admin:registry_connection_changelist")
-    assert "Switch off now" in read(admin_client.get(url_of("change")))
-
-    admin_client.post(url, switch | {"action": "switch_off"})
-    switches.refresh_switches()
-
-    assert "shop is switched off: It is down." in read(admin_client.get(url_of("change")))
-    assert api.exec(READ, {"order_id": "7"})["error"]["details"]["reason"] == "switched_off"
-    assert shop.requests == []
-    admin_client.post(url, switch | {"action": "switch_on"})
-    switches.refresh_switches()
-    assert api.exec(READ, {"order_id": "7"})["ok"] is True
-
-
 def test_nothing_changed_upstream(pets: Connection, admin_client: HttpClient) -> None:
     page = read(admin_client.post(url_of("check", pets), follow=True))
 
@@ -385,17 +368,6 @@ def test_pinned_op_is_neither_shown_nor_run_until_its_change_is_approved(
     assert api.exec("pets.pet.list")["ok"] is True
 
 
-def test_a_change_that_is_taken_back_waits_for_nobody(pets: Connection, http_upstream: HttpUpstream) -> None:
-    serve(http_upstream, {"/pets": PETS["/pets"]})
-    drift.check_connection(pets.pk)
-    assert len(definitions.list_changed(pets)) == 1
-
-    serve(http_upstream, PETS)
-    drift.check_connection(pets.pk)
-
-    assert definitions.list_changed(pets) == []
-
-
 def test_a_change_that_is_taken_back_after_its_approval_is_a_change(
     pets: Connection, http_upstream: HttpUpstream
 ) -> None:
@@ -419,17 +391,6 @@ def test_documents_are_checked_when_they_are_due(pets: Connection, http_upstream
 
     assert len(http_upstream.requests) == 2
     assert UpstreamDefinition.objects.get(upstream_name="GET /toys").seen_digest == ""
-
-
-def test_document_that_cannot_be_read_is_said(
-    pets: Connection, admin_client: HttpClient, http_upstream: HttpUpstream
-) -> None:
-    http_upstream.answer = build_json({}, status="500 Internal Server Error")
-
-    page = read(admin_client.post(url_of("check", pets), follow=True))
-
-    assert "answered with status 500." in page
-    assert "unread" in read(admin_client.get(reverse("admin:registry_connection_changelist")))
 
 
 BY_HAND: dict[str, str] = {

@@ -10,7 +10,6 @@ from core.overload import FailureRules, ServiceGuard
 from gateway.executors.http import sending
 from gateway.executors.remote import connection_guards
 from tests.support.clients.api import Api, assert_refused
-from tests.support.rows.op_entries import build_op_entry, build_schema
 from tests.support.upstreams.http_servers import build_redirect
 from tests.support.upstreams.http_upstream import (
     READ,
@@ -67,35 +66,6 @@ def test_write_sends_a_body_with_the_names_of_the_service(api: Api, shop: HttpUp
     assert shop.get_head().startswith("POST /v1/orders HTTP/1.1\r\n")
     assert "\r\ncontent-type: application/json\r\n" in shop.get_head()
     assert shop.get_json() == {"sku": "pen"}
-
-
-def test_arguments_go_where_the_request_says(api: Api, live_catalog: object, http_upstream: HttpUpstream) -> None:
-    request = {
-        "method": "GET",
-        "path": "/orders",
-        "parameters": [
-            {"name": "filter", "in": "query", "argument": "where", "style": "deepObject"},
-            {"name": "X-Shop", "in": "header", "argument": "shop"},
-            {"name": "theme", "in": "cookie"},
-        ],
-        "query": {"version": "2"},
-        "headers": {"X-Fixed": "yes"},
-    }
-    text = {"type": "string"}
-    schema = build_schema(where={"type": "object", "properties": {"state": text}}, shop=text, theme=text)
-    publish_ops(
-        build_op_entry("shop.order.list", parameters_schema=schema, request=request),
-        base_url=f"{http_upstream.base_url}?tenant=a",
-        headers={"X-Shop": "the administrator's"},
-    )
-
-    args = {"where": {"state": "open"}, "shop": "mine", "theme": "dark"}
-    assert api.exec("shop.order.list", args)["ok"] is True
-
-    head = http_upstream.get_head()
-    assert head.startswith("GET /v1/orders?tenant=a&version=2&filter%5Bstate%5D=open HTTP/1.1\r\n")
-    for header in ("x-shop: the administrator's", "x-fixed: yes", "cookie: theme=dark", "accept: application/json"):
-        assert f"\r\n{header}\r\n" in head
 
 
 def test_nothing_of_the_caller_is_sent_but_the_trace(api: Api, shop_with_keys: HttpUpstream) -> None:
@@ -156,17 +126,6 @@ def test_refused_credentials_do_not_use_up_a_key(api: Api, shop_with_keys: HttpU
     shop_with_keys.answer = build_json({"id": "7"})
 
     assert api.exec(WRITE, {"product": "pen"}, idempotency_key="a")["result"] == {"id": "7"}
-
-
-def test_rate_limit_says_when_to_send_again(api: Api, shop: HttpUpstream) -> None:
-    shop.answer = build_json({"error": {"message": "Slow down"}}, "429 Too Many Requests", Retry_After="90")
-
-    response = api.post("exec", {"op": WRITE, "args": {"product": "pen"}})
-
-    details = assert_refused(response, 503, "upstream_rate_limited")["details"]
-    assert response.headers["Retry-After"] == "90"
-    assert details["retryable"] is True
-    assert details["upstream"] == {"status": 429, "message": "Slow down"}
 
 
 def test_redirect_within_the_service_is_followed_for_reads_only(api: Api, shop: HttpUpstream) -> None:

@@ -11,9 +11,8 @@ from django.core.management import CommandError, call_command
 from django.urls import reverse
 
 from core.background import poller
-from core.text import token_budget
 from gateway.credentials import connection_secrets
-from gateway.management.commands.import_ops import EXIT_INCOMPLETE, EXIT_NOT_PUBLISHED
+from gateway.management.commands.import_ops import EXIT_NOT_PUBLISHED
 from registry.catalog import cache
 from registry.models import Connection, Group, Op
 from registry.releases import stored_releases
@@ -83,15 +82,6 @@ def test_imported_op_is_reachable_from_the_root_of_help(api: Api, import_tools: 
     assert api.help("weather.alert.send")["summary"] == "Send an alert to everyone in a city"
 
 
-def test_import_accepts_its_warnings_with_its_note_as_the_reason(db: None, import_tools: Callable[..., str]) -> None:
-    import_tools([build_tool("wait", "Wait.", properties={"delay": {"type": "number"}})], publish=True)
-
-    release = stored_releases.get_live_release()
-    assert release is not None
-    assert release.accepted_because == "Import of weather.json into weather"
-    assert [warning["rule"] for warning in release.accepted_warnings] == ["number_without_unit"]
-
-
 def test_imported_op_is_found_by_its_upstream_name_and_by_words(api: Api, import_tools: Callable[..., str]) -> None:
     import_tools([*TOOLS, build_tool("PDF&URL reader", "Read a page.")], publish=True)
 
@@ -142,18 +132,6 @@ def test_import_is_not_published_before_its_ops_have_a_connection(
     assert stored_releases.get_live_release().version == live_catalog.version
 
 
-def test_import_writes_a_map_from_paths_to_upstream_names(
-    import_tools: Callable[..., str], tmp_path: Path, db: None
-) -> None:
-    import_tools(TOOLS, map=tmp_path / "map.json")
-
-    assert json.loads((tmp_path / "map.json").read_text()) == {
-        "weather.alert.send": "send_alert",
-        "weather.forecast.get": "get_forecast",
-        "weather.forecast.list": "list_forecasts",
-    }
-
-
 def test_import_is_not_served_before_it_is_published(api: Api, import_tools: Callable[..., str]) -> None:
     version = cache.get_live_catalog().version
 
@@ -164,19 +142,6 @@ def test_import_is_not_served_before_it_is_published(api: Api, import_tools: Cal
     import_tools(TOOLS, publish=True)
     assert api.help("weather")["type"] == "group"
     assert "up to date" in import_tools(TOOLS, publish=True)
-
-
-def test_import_leaves_out_an_invalid_function_and_serves_the_others(
-    api: Api, import_tools: Callable[..., str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    invalid = build_tool("spy", "Spies.", properties={"a": {"$ref": "https://acme.com/schema"}})
-
-    with pytest.raises(CommandError, match="1 of 4 functions were left out, the rest was imported") as caught:
-        import_tools([*TOOLS, invalid], publish=True)
-
-    assert caught.value.returncode == EXIT_INCOMPLETE
-    assert api.help("weather.forecast.get")["type"] == "op"
-    assert_refused(api.post("help", {"path": "spy"}), 404, "unknown_path")
 
 
 @for_each(
@@ -279,87 +244,3 @@ def test_published_import_names_the_warnings_that_it_accepted(import_pets: Calla
     page = reverse("admin:registry_release_change", args=[release.version])
     warning = "The checks have 1 warning, accepted with the note of the import: 1 × number_without_unit."
     assert f"{warning} Read them on {page}." in output.splitlines()
-
-
-# --- a large group ----------------------------------------------------------------------------------------------------
-
-NOUNS = [
-    f"{first}{second}" for first in ("gold", "iron", "salt", "silk", "wool") for second in map(chr, range(97, 123))
-]
-VERBS = ("get", "list", "search", "create", "update", "delete", "archive", "share")
-LARGE_GROUP_TOOLS = [
-    build_tool(
-        f"{verb}_{noun}_record",
-        f"{verb.capitalize()} a record of {noun}, with all that belongs to it and to those that it came from.",
-        properties={
-            "record_id": {"type": "string", "description": f"The id of the {noun} record."},
-            "limit": {"type": "integer", "description": "How many rows to answer at most.", "default": 20},
-            "state": {"type": "string", "enum": ["open", "closed"], "description": "Which state it has."},
-        },
-        required=["record_id"],
-    )
-    for noun in NOUNS
-    for verb in VERBS
-]
-
-
-@pytest.fixture
-def large_group(api: Api, import_tools: Callable[..., str]) -> Api:
-    assert len(LARGE_GROUP_TOOLS) == 1_040
-    import_tools(LARGE_GROUP_TOOLS, group="trade", publish=True)
-    return api
-
-
-def test_large_import_is_split_by_resource_and_stays_within_token_budgets(large_group: Api) -> None:
-    check_pages_of_the_group(large_group)
-    check_token_budgets_of_help(large_group)
-    check_token_budgets_from_the_root_to_a_call(large_group)
-
-
-def check_pages_of_the_group(large_group: Api) -> None:
-    items: list[dict[str, Any]] = []
-    page = large_group.help("trade")
-    while True:
-        assert len(page["items"]) == 50 or "next_cursor" not in page
-        items += page["items"]
-        if "next_cursor" not in page:
-            break
-        page = large_group.help("trade", cursor=page["next_cursor"])
-
-    assert [item["path"] for item in items] == sorted(f"trade.{noun}_record" for noun in NOUNS)
-    assert items[0]["summary"] == "list, search, get, create, …"
-    assert len(large_group.help("trade.golda_record")["items"]) == len(VERBS)
-
-
-def check_token_budgets_of_help(large_group: Api) -> None:
-    items = large_group.help("trade.golda_record")["items"]
-    short = large_group.help("trade.golda_record.get")
-    full = large_group.help("trade.golda_record.get", format="full")
-    sizes = sorted(
-        cache.get_live_catalog().tokens[path] for path in cache.get_live_catalog().ops if path.startswith("trade.")
-    )
-
-    assert sum(token_budget.count(item["summary"]) for item in items) / len(items) <= 13
-    assert (token_budget.count_json(short), token_budget.count_json(full)) == tuple(
-        cache.get_live_catalog().tokens["trade.golda_record.get"]
-    )
-    assert sizes[len(sizes) // 2][0] <= 100
-    assert sizes[len(sizes) // 2][1] <= 250
-    assert token_budget.count_json(large_group.help("trade.golda_record.get", arg="limit")) <= 50
-
-
-def check_token_budgets_from_the_root_to_a_call(large_group: Api) -> None:
-    call = {"op": "trade.golda_record.get", "args": {"record_id": "1"}}
-    response = large_group.post("exec", call).json()
-    shared_steps = [large_group.help("trade.golda_record.get"), call, response]
-    browse_steps = [
-        large_group.help(),
-        large_group.help("trade"),
-        large_group.help("trade.golda_record"),
-        *shared_steps,
-    ]
-    search_steps = [large_group.help(query="get golda record", limit=5), *shared_steps]
-
-    assert sum(map(token_budget.count_json, [large_group.help(), *shared_steps])) <= 500
-    assert sum(map(token_budget.count_json, search_steps)) <= 500
-    assert sum(map(token_budget.count_json, browse_steps)) <= 1_500

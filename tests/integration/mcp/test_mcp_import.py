@@ -9,17 +9,12 @@ from django.core.management import CommandError, call_command
 from django.http import HttpResponse
 from django.test import Client as HttpClient
 from django.urls import reverse
-from django.utils import timezone
 
 from gateway import executors
-from gateway.credentials import connection_secrets
 from gateway.management.commands.import_ops import EXIT_INCOMPLETE
-from gateway.models import ConnectionSecret
 from registry.catalog import cache, connections
-from registry.catalog.connections import ConnectionConfig
 from registry.imports import drift, mcp_import
 from registry.models import Connection, Op, UpstreamDefinition
-from registry.releases import publishing
 from tests.support.clients.api import Api
 from tests.support.console.admin_pages import approve_changes, read_form
 from tests.support.loops import for_each
@@ -44,12 +39,6 @@ def read(page: HttpResponse) -> str:
 
 def url_of(page: str) -> str:
     return reverse(f"admin:registry_connection_{page}", args=[Connection.objects.get(name="notes").pk])
-
-
-def publish() -> None:
-    publishing.publish_draft(note="Notes", by="ana", at=timezone.now(), accepted="Imported copy")
-    cache.refresh_live()
-    connections.refresh_connections()
 
 
 @pytest.fixture
@@ -338,17 +327,6 @@ def test_what_changed_again_since_it_was_shown_is_not_approved(admin_client: Htt
     assert Op.objects.get(op=GET).summary == "Send all notes away"
 
 
-def test_servers_are_checked_when_they_are_due(notes: FakeListing) -> None:
-    notes.tools[0] |= {"title": "Other"}
-    assert drift.check_when_due(timezone.now()) is False
-    assert len(notes.connections) == 1
-
-    drift.check_when_due(timezone.now() + timezone.timedelta(hours=25))
-
-    assert len(notes.connections) == 2
-    assert [row.upstream_name for row in UpstreamDefinition.objects.exclude(seen=None)] == ["get_note"]
-
-
 def test_a_server_that_is_down_changes_nothing(admin_client: HttpClient, notes: FakeListing) -> None:
     notes.problem = "The server cannot be reached."
 
@@ -433,17 +411,6 @@ def test_settings_that_no_server_takes_are_refused(
     form = read_form(admin_client.get(url_of("change")))
 
     assert problem in read(admin_client.post(url_of("change"), form | sent))
-
-
-def test_key_in_a_header_is_saved(admin_client: HttpClient, notes: FakeListing) -> None:
-    form = read_form(admin_client.get(url_of("change")))
-    secret = {"secrets-0-name": "key", "secrets-0-secret": "s3cret"}
-
-    admin_client.post(url_of("change"), form | secret | {"auth": "api_key", "key_name": "X-Key", "key_in": "header"})
-
-    connection = Connection.objects.get()
-    config = ConnectionConfig.of_row(connection)
-    assert (connection.auth, connection_secrets.read_secret(config, ConnectionSecret.Name.KEY)) == ("api_key", "s3cret")
 
 
 @for_each(
