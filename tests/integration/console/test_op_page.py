@@ -66,16 +66,6 @@ def test_preview_equals_what_is_served_after_publishing(api: Api, admin_client: 
     assert "\\r" not in previews[1]
 
 
-def test_preview_of_shipped_ops_equals_what_is_served(api: Api, admin_client: HttpClient) -> None:
-    for path in ("util.profile.get", "onto.project.create", "cal.event.list"):
-        op = Op.objects.get(op=path)
-        form = read_form(admin_client.get(reverse("admin:registry_op_change", args=[op.pk])))
-
-        previews = read_previews(preview(admin_client, op, form))
-
-        assert previews[:2] == read_help_bodies(api, path, "")[:2]
-
-
 def test_blocking_problem_is_shown_in_the_preview_and_stops_publishing(
     api: Api, admin_client: HttpClient, op: Op
 ) -> None:

@@ -46,18 +46,12 @@ def test_get_and_post_return_the_same_help(api: Api, live_catalog: Any, body: di
 
 INVALID_PARAMETERS = [
     ("path=root&path=onto", "duplicate_key"),
-    ("path=onto&limit=5&limit=5", "duplicate_key"),
     ("nothing=1", "malformed_call"),
-    ("path=onto&limit=", "malformed_call"),
     ("path=onto&limit=five", "malformed_call"),
-    ("path=onto&limit=5.0", "malformed_call"),
-    ("path=onto&limit=-1", "malformed_call"),
     ("path=onto&limit=%D9%A5", "malformed_call"),  # an Arabic five
     ("path=onto&limit=" + "9" * 5_000, "malformed_call"),
     ("path=onto.task.get&include_examples=yes", "malformed_call"),
-    ("path=onto.task.get&include_examples=1", "malformed_call"),
     ("path=onto.task.get&include_schemas=TRUE", "malformed_call"),
-    ("path=onto.task.get&include_schemas=", "malformed_call"),
     ("path=onto&format=long", "malformed_call"),
     ("path=onto&query=tasks", "malformed_call"),
     ("query=", "malformed_call"),
@@ -70,24 +64,11 @@ def test_get_refuses_malformed_parameters(api: Api, parameters: str, reason: str
     assert_refused(api.get(f"help?{parameters}"), 400, reason)
 
 
-@for_each("path", [" root", "Root", "onto.", ".onto", "onto..task", "onto.task ", "%", "ö", "null", "\ufffd"])
-def test_help_matches_the_path_exactly(api: Api, path: str) -> None:
-    by_post, by_get = api.post("help", {"path": path}), get_help(api, {"path": path})
-
-    error = assert_refused(by_post, 404, "unknown_path")
-    assert assert_refused(by_get, 404, "unknown_path") == error
-    assert by_post.json()["op"] is None
-    assert api.post("help", {"path": error["help_path"]}).status_code == 200
-
-
 @for_each(
     "path, group",
     [
         ("tasks", "onto.task"),
-        ("goals", "onto.goal"),
-        ("risks", "onto.risk"),
         ("calendar", "cal"),
-        ("Events", "cal.event"),
     ],
 )
 def test_help_suggests_the_group_that_a_plain_word_means(api: Api, path: str, group: str) -> None:
@@ -186,17 +167,6 @@ def test_client_sees_only_ops_that_match_its_patterns(make_api: Callable[..., Ap
         error = assert_refused(api.post("help", {"path": hidden}), 404, "unknown_path")
         assert api.post("help", {"path": error["help_path"]}).status_code == 200
         assert not any(path.startswith(("util", "onto.project")) for path in error["details"].get("did_you_mean", []))
-
-
-def test_cached_help_is_separate_for_callers_with_different_rights(
-    make_api: Callable[..., Api], live_catalog: Any
-) -> None:
-    unrestricted, read_only = make_api(), make_api(scopes=["help", "exec:read"])
-
-    bodies = [each.help("onto.task") for each in (unrestricted, read_only, unrestricted)]
-
-    assert len(bodies[0]["items"]) > len(bodies[1]["items"])
-    assert bodies[0] == bodies[2]
 
 
 def test_help_needs_no_subject(make_api: Callable[..., Api], live_catalog: Any) -> None:

@@ -251,12 +251,6 @@ def test_nothing_is_sent_or_stored_without_an_endpoint(
     assert not OpEmbedding.objects.exists()
 
 
-def test_a_batch_has_as_many_texts_as_text_embeddings_inference_takes(api: Api, model: FakeModel) -> None:
-    embed_catalog()
-
-    assert max(model.sizes) == 32
-
-
 @pytest.mark.parametrize("status", ["400 Bad Request", "413 Content Too Large", "422 Unprocessable Content"])
 def test_batches_are_halved_until_the_endpoint_takes_them(api: Api, model: FakeModel, status: str) -> None:
     model.answer = lambda texts: model.embed(texts) if len(texts) <= 8 else build_response(b"too many", status)

@@ -135,10 +135,7 @@ def test_legacy_surface_has_only_tools_that_the_key_may_run(live_catalog: Any, m
         ({"attribute": "environment", "values": ["dev"]}, {"Gateway-Environment": "dev"}),
         ({"attribute": "model_family", "values": ["claude"]}, {"Gateway-Model": "anthropic/claude-sonnet-4-5"}),
         ({"attribute": "context", "values": ["project"]}, {"Gateway-Context": PROJECT_CONTEXT}),
-        ({"attribute": "project", "values": [DEMO_PROJECT_ID]}, {"Gateway-Context": PROJECT_CONTEXT}),
         ({"attribute": "trait", "trait": "plan", "values": ["pro"]}, {"Gateway-Traits": "plan=pro"}),
-        ({"attribute": "trait", "trait": "beta", "values": ["true"]}, {"Gateway-Traits": "beta, seats=5"}),
-        ({"attribute": "trait", "trait": "n", "operator": "at_least", "values": ["5"]}, {"Gateway-Traits": "n=5.5"}),
     ],
     undone=True,
 )
@@ -275,7 +272,6 @@ def test_toolset_records_exposures_and_a_preview_does_not(api: Api, make_key: An
         ({"format": "gemini"}, "/format"),
         ({"format": "mcp", "surface": "raw"}, "/surface"),
         ({"format": "mcp", "surface": "native"}, "/surface"),
-        ({"format": "mcp", "x": 1}, "/x"),
     ],
 )
 def test_toolset_reports_the_invalid_field_of_a_malformed_body(api: Api, body: dict[str, Any], path: str) -> None:
@@ -379,11 +375,7 @@ def test_telemetry_is_accepted_for_a_day_after_the_toolset_expired(api: Api) -> 
     "invalid, path",
     [
         ({"turn": ""}, "/turn"),
-        ({"tools_used": "x"}, "/tools_used"),
-        ({"tokens": -1}, "/tokens"),
-        ({"tokens": 1.5}, "/tokens"),
         ({"outcome": "great"}, "/outcome"),
-        ({"extra": 1}, "/extra"),
         ({"tool_misses": ["x" * 201]}, "/tool_misses/0"),
     ],
 )
