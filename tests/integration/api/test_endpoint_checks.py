@@ -4,7 +4,6 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
-from django.conf import settings
 from django.http import HttpResponse
 from django.utils import timezone
 
@@ -150,14 +149,6 @@ def test_endpoint_refuses_an_invalid_content_length(api: Api, endpoint: str, len
     response = api.http.generic("POST", f"/api/v1/{endpoint}", b"{}", "application/json", CONTENT_LENGTH=str(length))
 
     assert assert_refused(response, 413, "too_large")["code"] == "VALIDATION_ERROR"
-
-
-def test_endpoint_accepts_a_body_of_the_maximum_size(api: Api) -> None:
-    raw = b'{"path": "root"}'
-
-    response = api.post("help", raw=raw + b" " * (settings.GATEWAY_BODY_MAX_BYTES - len(raw)))
-
-    assert response.status_code == 200
 
 
 NOT_PLAIN_JSON = [

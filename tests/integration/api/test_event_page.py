@@ -17,20 +17,26 @@ from tests.support.loops import for_each
 pytestmark = pytest.mark.django_db
 
 
-def read_event_page(http: HttpClient, **fields: Any) -> str:
-    values = {"time": timezone.now(), "type": "exec", "op": "onto.task.update", "latency_ms": 12.5, "trace_id": "tr_1"}
-    failed = {"ok": False, "status": 400, "code": "VALIDATION_ERROR", "reason": "invalid_args"}
-    event = OperationEvent.objects.create(**values | failed | fields)
+KEY = {"client": "chat", "session": "s", "turn": "t"}
+
+
+def add_event(**fields: Any) -> OperationEvent:
+    values = {"time": timezone.now(), "type": "exec", "op": "onto.task.update", "latency_ms": 12.0}
+    return OperationEvent.objects.create(**values | {"ok": True, "status": 200} | KEY | fields)
+
+
+def read_page(http: HttpClient, event: OperationEvent) -> str:
     response = http.get(reverse("admin:analytics_operationevent_change", args=[event.pk]))
     assert response.status_code == 200
-    html = " ".join(unescape(response.content.decode()).split())
+    html = " ".join(unescape(response.content.decode()).replace("<wbr>", "").split())
     return html.partition('id="content-main"')[2]  # without the sidebar
 
 
 def test_event_page_has_its_sections_in_order(admin_client: HttpClient) -> None:
-    html = read_event_page(
-        admin_client, field_errors=[["/state_key", "enum"], ["", "no_change"]], progress={"done": 7.0, "total": 10.0}
-    )
+    failed = {"ok": False, "status": 400, "code": "VALIDATION_ERROR", "reason": "invalid_args"}
+    failed |= {"field_errors": [["/state_key", "enum"], ["", "no_change"]], "progress": {"done": 7.0, "total": 10.0}}
+
+    html = read_page(admin_client, add_event(**failed))
 
     assert "7 of 10" in html
     sections = ["Request", "Response", "Caller", "Rollout", "Figures"]
@@ -68,39 +74,22 @@ def test_event_page_shows_every_column() -> None:
 def test_event_page_shows_args_and_result_or_why_they_are_missing(
     admin_client: HttpClient, content: Any, texts: list[str]
 ) -> None:
-    html = read_event_page(admin_client, content=content)
+    html = read_page(admin_client, add_event(content=content))
 
     request_part, response_part = html.split("Response </h2>")
     assert texts[0] in request_part
     assert texts[1] in response_part
 
 
-def add_event_of_turn(**fields: Any) -> OperationEvent:
-    values = {
-        "time": timezone.now(),
-        "type": "exec",
-        "op": "onto.task.update",
-        "latency_ms": 12.0,
-        "ok": True,
-        "status": 200,
-    }
-    return OperationEvent.objects.create(**values | {"client": "chat", "session": "s", "turn": "t"} | fields)
-
-
-def read_text(http: HttpClient, event: OperationEvent) -> str:
-    response = http.get(reverse("admin:analytics_operationevent_change", args=[event.pk]))
-    return " ".join(unescape(response.content.decode()).replace("<wbr>", "").split())
-
-
 def test_event_page_begins_with_what_went_wrong_and_what_came_next(admin_client: HttpClient) -> None:
     error = {"ok": False, "status": 400, "code": "NOT_FOUND", "reason": "not_found"}
-    failed, other = add_event_of_turn(**error), add_event_of_turn(**error, session="other")
-    repair = add_event_of_turn(repairs=failed.pk)
-    turn = Turn.objects.create(client="chat", session="s", turn="t", time=failed.time)
+    failed, other = add_event(**error), add_event(**error, session="other")
+    repair = add_event(repairs=failed.pk)
+    turn = Turn.objects.create(**KEY, time=failed.time)
 
-    page = read_text(admin_client, failed)
+    page = read_page(admin_client, failed)
 
     assert "It failed: not found. Then the model called it again. A later call repaired it." in page
     assert f'href="{reverse("admin:analytics_turn_change", args=[turn.pk])}">The turn, step by step</a>' in page
-    assert "It failed: not found. Then the turn ended." in read_text(admin_client, other)
-    assert "It succeeded in 12 ms." in read_text(admin_client, repair)
+    assert "It failed: not found. Then the turn ended." in read_page(admin_client, other)
+    assert "It succeeded in 12 ms." in read_page(admin_client, repair)

@@ -1,6 +1,5 @@
 """The Django admin: every page opens for a superuser, and its actions work."""
 
-from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -8,16 +7,13 @@ from django.apps import apps
 from django.contrib.sessions.models import Session
 from django.db.models import Model
 from django.test import Client as HttpClient
-from django.urls import reverse
 from django.utils import timezone
 
 from analytics.reports.models import SavedView
 from analytics.rollout.models import Flag
 from gateway.access import key_verification
 from gateway.models import ApiKey, Client, Scope, UserGrant
-from registry.catalog import cache
-from registry.models import Activation, Op, Release
-from registry.releases import publishing
+from registry.models import Op, Release
 from tests.support.clients.api import Api
 from tests.support.console.admin_models import MODELS, PROJECT_APPS, get_admin_url, run_action
 from tests.support.console.admin_pages import read_form, save_row
@@ -161,22 +157,6 @@ def publish_draft(http: HttpClient, note: str = "In the admin") -> str:
     return http.post(REVIEW, {"seen": review.seen, "note": note}, follow=True).content.decode()
 
 
-def test_draft_published_in_the_admin_is_served(
-    api: Api, admin_client: HttpClient, django_capture_on_commit_callbacks: Callable[..., Any]
-) -> None:
-    op = Op.objects.get(op="onto.task.get")
-    op.summary = "Get one task, whole"
-    op.save()
-    assert api.help("onto.task.get")["summary"] != op.summary
-
-    with django_capture_on_commit_callbacks(execute=True):
-        html = publish_draft(admin_client)
-
-    assert f"is live with {Op.objects.count()} ops" in html
-    assert api.help("onto.task.get")["summary"] == op.summary
-    assert Activation.objects.get(is_live=True).activated_by == "admin"
-
-
 def test_op_that_cannot_run_is_published_once_it_has_a_connection(api: Api, admin_client: HttpClient) -> None:
     op = Op.objects.get(op="onto.task.get")
     page = get_admin_url(Op, "change", op.pk)
@@ -193,21 +173,3 @@ def test_op_that_cannot_run_is_published_once_it_has_a_connection(api: Api, admi
     save_row(admin_client, op, read_form(admin_client.get(page)) | connection)
     assert "Cannot run:" not in admin_client.get(page).content.decode()
     assert "is live with" in publish_draft(admin_client)
-
-
-def test_release_made_live_in_the_admin_is_served(
-    api: Api, admin_client: HttpClient, django_capture_on_commit_callbacks: Callable[..., Any]
-) -> None:
-    first = Release.objects.get()
-    before = api.help("onto.task.get")
-    Op.objects.filter(op="onto.task.get").update(summary="Changed")
-    publishing.publish_draft(note="second", by="tests", at=timezone.now())
-    cache.refresh_live()
-    assert api.help("onto.task.get")["summary"] == "Changed"
-
-    with django_capture_on_commit_callbacks(execute=True):
-        step = reverse("admin:registry_release_make_live", args=[first.pk])
-        html = admin_client.post(step, {"note": "The old summary was better"}, follow=True).content.decode()
-
-    assert f"Release {first.short_name} is live." in html
-    assert api.help("onto.task.get") == before

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 from axes.models import AccessAttempt
-from django.contrib.auth.models import Group, Permission, User
-from django.http import HttpResponse
+from django.contrib.auth.models import Permission, User
 from django.test import Client as HttpClient
 from django.urls import reverse
 from django.utils import timezone
@@ -23,10 +22,8 @@ from registry.models import Activation, Connection, Op, ScheduledPublish
 from registry.releases import lifecycle, publishing, stored_releases
 from registry.reviews import requests
 from tests.support.clients.api import Api
-
-
-def read_text(response: HttpResponse) -> str:
-    return " ".join(response.content.decode().split())
+from tests.support.console.admin_pages import read_text
+from tests.support.console.role_matrix import create_user_with_role
 
 
 def read_home(client: HttpClient) -> str:
@@ -199,21 +196,19 @@ def read_headings(client: HttpClient) -> list[str]:
 @pytest.mark.parametrize(
     ("role", "first"),
     [
-        ("Admin", ["first-steps", "unpublished", "live"]),
-        ("Editor", ["unpublished", "live", "failing"]),
-        ("Product manager", ["rollout", "live"]),
-        ("Auditor", ["access", "live"]),
+        ("A", ["first-steps", "unpublished", "live"]),
+        ("E", ["unpublished", "live", "failing"]),
+        ("P", ["rollout", "live"]),
+        ("U", ["access", "live"]),
     ],
 )
 def test_home_begins_with_what_a_role_works_on(api: Api, client: HttpClient, role: str, first: list[str]) -> None:
-    person = User.objects.create_user("person", is_staff=True)
-    person.groups.set(Group.objects.filter(name=role))
-    client.force_login(person)
+    client.force_login(create_user_with_role(role))
 
     headings = read_headings(client)
 
     assert headings[: len(first)] == first
-    assert ("access" in headings) == (role in ("Admin", "Auditor"))
+    assert ("access" in headings) == (role in "AU")
 
 
 def test_first_steps_tick_themselves(api: Api, admin_client: HttpClient) -> None:
@@ -309,9 +304,7 @@ def test_home_says_only_that_a_draft_is_scheduled_while_it_is_the_same(api: Api,
 
 
 def test_home_offers_a_product_manager_a_cohort_and_no_forbidden_page(api: Api, client: HttpClient) -> None:
-    person = User.objects.create_user("manager", is_staff=True)
-    person.groups.set(Group.objects.filter(name="Product manager"))
-    client.force_login(person)
+    client.force_login(create_user_with_role("P"))
     release = stored_releases.get_live_release()
     assert release is not None
     flag = Flag.objects.get_or_create(key=FlagKey.RELEASE)[0]
@@ -328,15 +321,8 @@ def test_home_offers_a_product_manager_a_cohort_and_no_forbidden_page(api: Api, 
 
 def test_home_says_why_a_scheduled_draft_was_not_published(api: Api, admin_client: HttpClient) -> None:
     at = timezone.now()
-    ScheduledPublish.objects.create(
-        summary="2 ops",
-        publish_at=at,
-        created_by="ed",
-        created_at=at,
-        state="failed",
-        ended_at=at,
-        reason="The draft has changed <b>since</b>.",
-    )
+    failed = {"state": "failed", "ended_at": at, "reason": "The draft has changed <b>since</b>."}
+    ScheduledPublish.objects.create(summary="2 ops", publish_at=at, created_by="ed", created_at=at, **failed)
 
     page = read_home(admin_client)
 

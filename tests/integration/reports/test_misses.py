@@ -53,8 +53,8 @@ def read_links(http: HttpClient, table: str, **query: str) -> dict[str, str]:
     """Return {label: URL} of the links in the last column of a table's first row."""
     page: Any = http.get(REPORT, query)
     [report_table] = [each for each in page.context["report"].tables if each.name == table]
-    html = str(report_table.rows[0][-1].html or "")
-    parts = [part.partition('">') for part in html.split('<a href="')[1:]]
+    row = next(each for each in report_table.rows if table != "field_errors" or each[0].value == LIST)
+    parts = [part.partition('">') for part in str(row[-1].html or "").split('<a href="')[1:]]
     return {label.partition("<")[0]: unescape(url) for url, _, label in parts}
 
 
@@ -126,7 +126,7 @@ def test_each_miss_prefills_its_edit(make_misses: Callable[[], None], admin_clie
     make_misses()
     links = {
         **read_links(admin_client, "names"),
-        **{label: url for label, url in _read_error_links(admin_client).items() if label != "Rule"},
+        **{label: url for label, url in read_links(admin_client, "field_errors").items() if label != "Rule"},
         **read_links(admin_client, "choices"),
     }
     texts = {}
@@ -143,14 +143,6 @@ def test_each_miss_prefills_its_edit(make_misses: Callable[[], None], admin_clie
         "Rule": ("dont", f"Use it where {LIST} fits.", ""),
         "Example": ("example", '{"limit": 3}', ""),
     }
-
-
-def _read_error_links(http: HttpClient) -> dict[str, str]:
-    page: Any = http.get(REPORT)
-    [table] = [each for each in page.context["report"].tables if each.name == "field_errors"]
-    html = "".join(str(row[-1].html or "") for row in table.rows if row[0].value == LIST)
-    parts = [part.partition('">') for part in html.split('<a href="')[1:]]
-    return {label.partition("<")[0]: unescape(url) for url, _, label in parts}
 
 
 def test_an_edit_that_breaks_the_draft_is_not_saved(admin_client: HttpClient, live_catalog: Any) -> None:
@@ -202,8 +194,7 @@ def test_stored_words_are_prefilled_only_for_who_may_see_events(
 ) -> None:
     make_misses()
     user = django_user_model.objects.create_user("writer", is_staff=True)
-    permissions = ["registry.change_op", "registry.view_op"]
-    user.user_permissions.set(_find_permissions(permissions))
+    user.user_permissions.set(Permission.objects.filter(codename__in=["change_op", "view_op"]))
     client.force_login(user)
     event = OperationEvent.objects.filter(type="search").values_list("pk", flat=True)[0]
 
@@ -211,8 +202,3 @@ def test_stored_words_are_prefilled_only_for_who_may_see_events(
 
     assert page.status_code == 200
     assert "snooze" not in page.content.decode()
-
-
-def _find_permissions(names: list[str]) -> list[Any]:
-    pairs = [name.split(".") for name in names]
-    return [Permission.objects.get(content_type__app_label=app, codename=name) for app, name in pairs]
