@@ -60,6 +60,12 @@ def read_events(db: None) -> Callable[[], list[OperationEvent]]:
 
 
 @pytest.fixture
+def gateway_enabled(settings: Any) -> None:
+    """Have cohorts decide which surface a user gets."""
+    settings.AGENTIC_CHAT_TOOL_GATEWAY = True
+
+
+@pytest.fixture
 def make_api(make_key: Callable[..., str]) -> Callable[..., Api]:
     """Return a function that makes an API client with its own key.
 

@@ -6,16 +6,14 @@ from typing import Any
 import pytest
 from django.db import DatabaseError
 from django.http import HttpResponse
-from django.utils import timezone
 
 from analytics.events import event_log
 from analytics.events.models import OperationEvent
 from gateway.models import ApiKey, Client, IdempotencyRecord
-from registry.catalog import cache
 from registry.models import Op
-from registry.releases import publishing
 from tests.support.clients.api import Api, assert_refused
 from tests.support.loops import for_each
+from tests.support.rows.catalog_fixture import publish_draft
 from workspace.demo import DEMO_PROJECT_ID, DEMO_TASK_ID
 from workspace.models import Task
 
@@ -96,8 +94,7 @@ def test_event_of_a_write_has_the_entity_id(
 
 def test_op_without_an_action_runs_and_has_an_event(api: Api, read_events: ReadEvents) -> None:
     Op.objects.filter(op="onto.task.create").update(action="")
-    publishing.publish_draft(note="No action", by="tests", at=timezone.now())
-    cache.refresh_live()
+    publish_draft()
 
     envelope = run_op(api, "onto.task.create", {"project_id": DEMO_PROJECT_ID, "title": "x"}).json()
 

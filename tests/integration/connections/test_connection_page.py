@@ -7,8 +7,6 @@ from typing import Any
 
 import pytest
 from django.contrib.admin.utils import flatten
-from django.contrib.auth.models import Group as Role
-from django.contrib.auth.models import User
 from django.http import HttpResponse
 from django.test import Client as HttpClient
 from django.urls import reverse
@@ -24,14 +22,14 @@ from gateway.credentials import connection_secrets
 from gateway.executors.remote import errors as transport_errors
 from gateway.executors.remote.errors import API_ERRORS
 from gateway.models import ConnectionSecret
-from registry.catalog import cache, connections
+from registry.catalog import connections
 from registry.imports import definitions, drift
 from registry.models import Connection, Group, Op, UpstreamDefinition
-from registry.releases import publishing
 from tests.support.clients.api import Api
-from tests.support.console.admin_pages import approve_changes, read_form
+from tests.support.console.admin_pages import approve_changes, read, read_form, try_op
 from tests.support.console.role_matrix import create_user_with_role
 from tests.support.loops import for_each
+from tests.support.rows.catalog_fixture import publish_draft
 from tests.support.upstreams.http_upstream import (
     NAME,
     READ,
@@ -54,11 +52,6 @@ def url_of(page: str, connection: Connection | None = None) -> str:
     return reverse(f"admin:registry_connection_{page}", args=[(connection or Connection.objects.get(name=NAME)).pk])
 
 
-def read(page: HttpResponse) -> str:
-    assert page.status_code == 200
-    return " ".join(page.content.decode().split())
-
-
 @pytest.fixture
 def shop(live_catalog: object, http_upstream: HttpUpstream) -> HttpUpstream:
     """Publish an op that reads and one that writes."""
@@ -77,7 +70,7 @@ def pets(api: Api, admin_client: HttpClient, http_upstream: HttpUpstream) -> Con
     )
     picked = {"group": "pets", "connection": "", "base_url": http_upstream.base_url, "include_deprecated": "on"}
     admin_client.post(page.request["PATH_INFO"], picked)
-    publish()
+    publish_draft()
     return Connection.objects.get(name="pets")
 
 
@@ -85,12 +78,6 @@ def serve(upstream: HttpUpstream, paths: dict[str, Any]) -> None:
     """Have the upstream answer its document, and a list of pets to everything else."""
     document = build_json(build_document(paths))
     upstream.answer = lambda request: document if b" /openapi.json" in request else build_json({"pets": []})
-
-
-def publish() -> None:
-    publishing.publish_draft(note="Pets", by="ana", at=timezone.now(), accepted="Imported copy")
-    cache.refresh_live()
-    connections.refresh_connections()
 
 
 def test_page_shows_how_calls_go(api: Api, shop: HttpUpstream, admin_client: HttpClient) -> None:
@@ -242,7 +229,6 @@ def test_connection_is_tested_with_one_of_its_reads(pets: Connection, admin_clie
     "auth, status, problem, change",
     [
         ("none", "500 Internal Server Error", "The service failed.", "Check the Base URL, and the logs"),
-        ("none", "404 Not Found", "The service has nothing at this address.", "Check the Base URL: the path"),
         ("none", "401 Unauthorized", "The service denies the call.", "choose its Authentication."),
         ("bearer", "403 Forbidden", "The service denies the call.", "Use credentials that allow it"),
     ],
@@ -451,7 +437,7 @@ def test_op_is_added_by_hand_tried_and_sent(api: Api, shop: HttpUpstream, admin_
     assert op.kind == "write"
     assert op.parameters_schema["required"] == ["invoice_id", "amount"]
     assert "Added shop.invoice.pay to the draft." in read(tried)
-    publish()
+    publish_draft()
     assert api.exec("shop.invoice.pay", {"invoice_id": "i-1", "amount": 12.5})["ok"] is True
     assert shop.get_head().startswith("POST /v1/invoices/i-1/pay?source=agent HTTP/1.1\r\n")
     assert shop.get_json() == {"amount": 12.5}
@@ -467,7 +453,6 @@ def test_op_is_added_by_hand_tried_and_sent(api: Api, shop: HttpUpstream, admin_
         ({"address": "/a/{unknown}"}, "No argument is named unknown. Add it below, or remove the braces."),
         ({"address": "/a/{invoice_id}/.."}, "The path has a segment of one or two dots."),
         ({"argument-1-value": "much"}, "Argument 2, Example: Not a valid number."),
-        ({"argument-1-value": ""}, "Argument 2, Example: Enter one: a test call needs all required arguments."),
         ({"argument-1-name": ""}, "Argument 2, Name: Enter a name, or remove the row."),
         ({"argument-1-name": "invoice_id"}, "Argument 2, Name: Argument 1 has this name. Choose another one."),
         ({"argument-1-place": "path"}, "Argument 2, Goes into: The address has no {amount}."),
@@ -477,9 +462,7 @@ def test_op_is_added_by_hand_tried_and_sent(api: Api, shop: HttpUpstream, admin_
         ({"op": "shop_order.get"}, "The tool name shop_order_get belongs to shop.order.get. Choose another path."),
         ({"schema": '{"type": "object"}'}, "Fill in the arguments below or paste a schema, not both."),
         ({"schema": '{"type": '} | NO_ROWS, "Line 1"),
-        ({"schema": "[1]"} | NO_ROWS, "The schema must be an object"),
         ({"schema": '{"type": "array"}'} | NO_ROWS, "schema"),
-        ({"connection": ""}, "Enter it, or choose a connection."),
         ({"connection": "", "service_name": "billing", "base_url": "billing.acme.com"}, "base_url"),
         ({"service_name": "billing"}, "Choose a connection or describe a new service, not both."),
     ],
@@ -510,7 +493,7 @@ def test_op_is_added_with_a_pasted_schema(api: Api, shop: HttpUpstream, admin_cl
     assert op.request["parameters"] == [{"name": "invoice_id", "in": "path"}]
     assert op.request["body"]["properties"] == {"lines": {}}
     assert "<b>Which" not in read(tried)
-    publish()
+    publish_draft()
     assert api.exec("shop.invoice.pay", {"invoice_id": "i-1", "lines": ["a"]})["ok"] is True
     assert shop.get_json() == {"lines": ["a"]}
 
@@ -532,7 +515,7 @@ def test_op_of_a_new_service_is_added_tried_and_published(
     answered = read(try_op(admin_client, "billing.rate.list", {}))
     assert "200 OK" in answered
     assert f'href="{reverse("admin:registry_release_review")}">Review and publish</a>' in answered
-    publish()
+    publish_draft()
     assert api.exec("billing.rate.list", {})["ok"] is True
 
 
@@ -550,9 +533,7 @@ def test_op_list_leads_to_the_page_and_a_connection_fills_itself_in(
 
 
 def test_editor_chooses_a_connection_and_cannot_add_one(shop: HttpUpstream, client: HttpClient) -> None:
-    editor = User.objects.create_user("ed", is_staff=True)
-    editor.groups.set(Role.objects.filter(name="Editor"))
-    client.force_login(editor)
+    client.force_login(create_user_with_role("E"))
 
     page = read(client.get(reverse("admin:op_new")))
     refused = read(add_op(client, connection="", service_name="billing", base_url="https://billing.acme.com"))
@@ -578,11 +559,6 @@ def test_rows_that_are_empty_or_removed_are_no_arguments(shop: HttpUpstream, adm
     assert list(Op.objects.get(op="shop.invoice.pay").parameters_schema["properties"]) == ["invoice_id", "amount"]
 
 
-def try_op(client: HttpClient, path: str, args: Any, **data: str) -> HttpResponse:
-    url = reverse("admin:op_try", args=[Op.objects.get(op=path).pk])
-    return client.post(url, {"args": json.dumps(args), "subject": "", "under": "draft", **data})
-
-
 def test_a_try_reads_for_real_and_shows_what_a_model_sees(
     shop: HttpUpstream, admin_client: HttpClient, api: Api
 ) -> None:
@@ -598,7 +574,7 @@ def test_a_try_reads_for_real_and_shows_what_a_model_sees(
     admin_client.post(url, {"recorded": recorded, "fields_text": "id\nstate", "save": "1"})
 
     assert Op.objects.get(op=READ).result_fields == ["id", "state"]
-    publish()
+    publish_draft()
     assert api.exec(READ, {"order_id": "7"})["result"] == {"id": "7", "state": "open"}
     assert "damaged" in read(admin_client.post(url, {"recorded": f"{recorded}x", "fields_text": ""}))
 

@@ -2,10 +2,8 @@
 
 import json
 import logging
-import threading
 from base64 import b64encode
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from io import StringIO
 from ipaddress import ip_network
@@ -14,7 +12,6 @@ from typing import Any
 import pytest
 from cryptography.fernet import Fernet
 from django.core.management import CommandError, call_command
-from django.db import connection as database
 from django.test import Client as HttpClient
 from django.utils import timezone
 
@@ -28,6 +25,7 @@ from gateway.executors.remote.credentials import apply_credentials
 from gateway.models import ConnectionSecret, UserGrant
 from registry.catalog.connections import ConnectionConfig
 from registry.models import Connection
+from tests.support.concurrency import run_at_once
 from tests.support.console.admin_models import get_admin_url
 from tests.support.loops import for_each
 from tests.support.upstreams.oauth_upstream import OAuthUpstream, ReceivedRequest, build_call
@@ -343,18 +341,9 @@ def test_a_grant_is_not_used_at_another_address(upstream: OAuthUpstream) -> None
 
 def run_together(count: int, upstream: OAuthUpstream, config: ConnectionConfig) -> list[str]:
     """Build requests in threads at the same moment, and return their Authorization headers."""
-    barrier = threading.Barrier(count)
-
-    def run(_: int) -> str:
-        barrier.wait()
-        try:
-            request = BuiltRequest("GET", config.base_url, {}, None)
-            return apply_credentials(request, build_call(), config).headers["Authorization"]
-        finally:
-            database.close()
-
-    with ThreadPoolExecutor(count) as pool:
-        return list(pool.map(run, range(count)))
+    request = BuiltRequest("GET", config.base_url, {}, None)
+    sent = run_at_once([lambda: apply_credentials(request, build_call(), config)] * count)
+    return [each.headers["Authorization"] for each in sent]
 
 
 @pytest.mark.django_db(transaction=True)

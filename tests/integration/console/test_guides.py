@@ -3,18 +3,12 @@
 from django.utils import timezone
 
 from registry.catalog import cache
-from registry.models import PromptSection, Release
-from registry.releases import lifecycle, publishing, stored_releases
+from registry.models import PromptSection
+from registry.releases import lifecycle, stored_releases
 from tests.support.clients.api import Api
+from tests.support.rows.catalog_fixture import publish_draft
 
 PURPOSE = {"prompt": "overview", "name": "purpose"}
-
-
-def publish_draft() -> Release:
-    """Publish the draft and refresh the catalog, because a test's transaction never commits."""
-    release = publishing.publish_draft(note="Edit", by="tests", at=timezone.now())
-    cache.refresh_live()
-    return release
 
 
 def read_purpose(api: Api) -> str:

@@ -14,10 +14,10 @@ from django.utils import timezone
 from analytics.flags import FlagKey
 from analytics.rollout import assignment, evaluation, exposures
 from analytics.rollout.models import Assignment, Cohort, CohortRule, Flag, Subject
-from registry.catalog import cache
 from registry.models import Op
-from registry.releases import publishing, stored_releases
+from registry.releases import stored_releases
 from tests.support.clients.api import Api
+from tests.support.rows.catalog_fixture import publish_draft
 
 pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
 
@@ -157,8 +157,7 @@ def test_effect_of_another_release_counts_ops_with_different_copy(admin_client: 
     before = stored_releases.get_live_release().version
     Op.objects.filter(op__in=["onto.task.get", "onto.task.list"]).update(summary="Read it")
     Op.objects.filter(op="onto.task.delete").update(status="retired")
-    publishing.publish_draft(note="Next", by="tests", at=timezone.now(), accepted="Tested")
-    cache.refresh_live()
+    publish_draft()
 
     text = preview_effect(admin_client, flag=FlagKey.RELEASE, variant=before, percentage="100")
 

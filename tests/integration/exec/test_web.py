@@ -9,16 +9,14 @@ from typing import Any
 
 import orjson
 import pytest
-from django.utils import timezone
 
 from analytics.events.models import OperationEvent
 from gateway.builtin_ops import fetch_page, web_search
 from gateway.execution import db_errors
-from registry.catalog import cache
 from registry.models import Op
-from registry.releases import publishing
 from tests.support.clients.api import SECRET, Api, assert_refused
 from tests.support.loops import for_each
+from tests.support.rows.catalog_fixture import publish_draft
 from tests.support.upstreams.fake_internet import RESULTS, FakeInternet
 from tests.support.upstreams.http_servers import Server, build_redirect, build_response
 
@@ -71,14 +69,10 @@ def test_visit_returns_a_long_page_in_parts(api: Api, fake_internet: FakeInterne
     fake_internet.put("example.com/", build_response(f"<html><body><article>{different}".encode(), **HTML))
     full_text = visit_page(api, "http://example.com/", max_chars=12000)["content"]
 
-    parts, offset = [], 0
-    while offset is not None:
-        part = visit_page(api, "http://example.com/", max_chars=800, offset=offset)
-        parts.append(part["content"])
-        offset = part.get("next_offset")
+    first = visit_page(api, "http://example.com/", max_chars=800)
+    rest = visit_page(api, "http://example.com/", max_chars=12000, offset=first["next_offset"])
 
-    assert len(parts) > 1
-    assert "".join(parts) == full_text
+    assert first["content"] + rest["content"] == full_text
     assert visit_page(api, "http://example.com/", offset=len(full_text))["content"] == ""
     error = expect_visit_error(api, "http://example.com/", 400, "invalid_args", offset=len(full_text) + 1)
     assert error["details"]["field_errors"][0]["path"] == "/offset"
@@ -134,9 +128,7 @@ def test_visit_reports_a_page_without_text(api: Api, fake_internet: FakeInternet
     "url, code",
     [
         ("https://example.com/" + "x" * 2029, "maxLength"),
-        ("ftp://example.com/", "pattern"),
         ("file:///etc/passwd", "pattern"),
-        ("javascript:alert(1)", "pattern"),
         ("example.com/page", "pattern"),
     ],
 )
@@ -204,12 +196,10 @@ def _send_slowly(_: bytes) -> Iterator[bytes]:
     ("response", "status", "reason", "retryable"),
     [
         (_send_slowly, 504, "upstream_timeout", True),
-        (build_response(b"x", Content_Encoding="br", **HTML), 502, "upstream_broken", False),
-        (build_redirect("http://example.com/"), 502, "upstream_redirects", False),
         (build_response(b"gone", "404 Not Found", **HTML), 502, "upstream_status", False),
         (build_response(b"later", "503 Service Unavailable", **HTML), 502, "upstream_status", True),
     ],
-    ids=["dripping", "brotli", "loop", "404", "503"],
+    ids=["dripping", "404", "503"],
 )
 def test_visit_reports_why_a_site_failed(
     api: Api,
@@ -320,12 +310,9 @@ def test_search_reports_that_there_are_no_results(api: Api, search_endpoint: Fak
     ("response", "status", "reason"),
     [
         (build_response(b"who?", "401 Unauthorized"), 503, "not_configured"),
-        (build_response(b"who?", "403 Forbidden"), 503, "not_configured"),
         (build_response(b"slower", "429 Too Many Requests"), 502, "upstream_status"),
         (build_redirect("http://example.com/search"), 502, "upstream_status"),
         (build_response(b"<html>no API here"), 502, "upstream_broken"),
-        (build_response(b"[1]"), 502, "upstream_broken"),
-        (build_response(b'{"results": {}}'.replace(b"{}", b'"x"')), 502, "upstream_broken"),
         (_send_endlessly, 502, "upstream_too_large"),
     ],
 )
@@ -368,8 +355,7 @@ def test_search_is_not_configured_without_a_reachable_endpoint(
 def test_visit_stops_at_the_deadline_of_the_op(api: Api, fake_internet: FakeInternet) -> None:
     fake_internet.put("example.com/", _send_slowly)
     Op.objects.filter(op="util.web.visit").update(timeout_ms=500)
-    publishing.publish_draft(note="Hurry", by="tests", at=timezone.now())
-    cache.refresh_live()
+    publish_draft()
     started = time.monotonic()
 
     expect_visit_error(api, "http://example.com/", 504, "upstream_timeout")

@@ -3,25 +3,15 @@
 from collections.abc import Callable
 from typing import Any
 
-from django.utils import timezone
-
 from analytics.events.models import OperationEvent
-from core.background import poller
 from registry.models import Op
-from registry.releases import publishing
 from tests.support.clients.api import Api, assert_refused
 from tests.support.loops import for_each
+from tests.support.rows.catalog_fixture import publish_draft
 from workspace.demo import DEMO_PROJECT_ID, DEMO_TASK_ID
 
 IN_PROJECT = f'type=project, project_id="{DEMO_PROJECT_ID}"'
 ENTITIES = ("task", "goal", "plan", "document", "milestone", "risk")
-
-
-def publish_draft() -> None:
-    publishing.publish_draft(
-        note="Changed by hand", by="tests", at=timezone.now(), accepted="Texts name what is retired"
-    )
-    poller.refresh()
 
 
 def test_get_ops_that_fall_back_to_a_list(live_catalog: Any) -> None:

@@ -5,16 +5,14 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from django.utils import timezone
 
 from analytics.events.models import OperationEvent
 from gateway.batches import runner
 from gateway.models import Scope
-from registry.catalog import cache
 from registry.models import Agent
-from registry.releases import publishing
 from tests.support.clients.api import Api, assert_refused
 from tests.support.loops import for_each
+from tests.support.rows.catalog_fixture import publish_draft
 from workspace.demo import DEMO_TASK_ID
 
 pytestmark = pytest.mark.django_db
@@ -155,8 +153,7 @@ def test_registry_op_takes_a_path_or_a_query(api: Api) -> None:
 
 def test_ops_of_an_agent_that_the_caller_may_not_run_are_in_no_level(make_api: MakeApi, live_catalog: Any) -> None:
     Agent.objects.filter(name="explorer").update(ops=["onto.task.list", "onto.project.list", "cal.*", "util.*"])
-    publishing.publish_draft(note="Fewer ops", by="tests", at=timezone.now())
-    cache.refresh_live()
+    publish_draft()
     api = make_api(op_patterns=["onto.task.*", "util.*", "x.*"])
 
     assert api.help("agents.explorer")["tools"] == ["onto.task.list", "util.*"]

@@ -148,9 +148,6 @@ def test_import_is_not_served_before_it_is_published(api: Api, import_tools: Cal
     "tools, options, problem",
     [
         ("{", {}, "not JSON"),
-        (TOOLS, {"format": "openai"}, "--format anthropic"),
-        ([], {}, "has no function"),
-        (TOOLS, {"group": "Weather!"}, "is not a valid group"),
         (TOOLS, {"group": "onto.task.update"}, "is already the name of an op"),
     ],
 )

@@ -15,12 +15,12 @@ from django.utils import timezone
 
 from core.background import leases
 from gateway.models import ConnectionSecret
-from registry.catalog import cache
 from registry.drafts import merge
 from registry.imports import import_job
 from registry.models import Connection, DocumentImport, Group, Op
-from registry.releases import publishing
 from tests.support.clients.api import Api
+from tests.support.console.admin_pages import read
+from tests.support.rows.catalog_fixture import publish_draft
 from tests.support.servers.processes import eventually
 from tests.support.upstreams.http_upstream import HttpUpstream, build_json
 from tests.support.upstreams.openapi_documents import build_document
@@ -63,11 +63,6 @@ def pick(client: HttpClient, page: Any, **data: Any) -> HttpResponse:
         "include_deprecated": "on",
     }
     return client.post(page.request["PATH_INFO"], defaults | data, follow=True)
-
-
-def read(page: HttpResponse) -> str:
-    assert page.status_code == 200
-    return " ".join(page.content.decode().split())
 
 
 def test_text_becomes_ops_of_a_new_connection(admin_client: HttpClient) -> None:
@@ -308,8 +303,7 @@ def test_imported_ops_run_once_they_are_published(
 ) -> None:
     pick(admin_client, send_document(admin_client, text=json.dumps(DOCUMENT)), base_url=http_upstream.base_url)
     Connection.objects.filter(name="pets").update(auth="none")
-    publishing.publish_draft(note="Pets", by="ana", at=timezone.now(), accepted="Imported copy")
-    cache.refresh_live()
+    publish_draft()
 
     assert api.exec("pets.pet.create", {"name": "Rex"})["ok"] is True
 

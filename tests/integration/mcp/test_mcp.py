@@ -28,7 +28,7 @@ from tests.support.loops import for_each
 from workspace.demo import DEMO_SUBJECT, DEMO_TASK_ID, DEMO_TASK_TO_DELETE_ID
 from workspace.models import Task
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("gateway_enabled")]
 
 OPS = loader.read_shipped_catalog()["ops"]
 EXAMPLES = [(op["op"], op["tool_name"], example["args"]) for op in OPS for example in op["examples"]]
@@ -39,11 +39,6 @@ CHANGING = re.compile(
     r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:\d\d)?|tr_[0-9a-f]{32}"
 )
 VERSIONS = pytest.mark.parametrize("version", [MODERN, LEGACY])
-
-
-@pytest.fixture(autouse=True)
-def _gateway_enabled(settings: Any) -> None:
-    settings.AGENTIC_CHAT_TOOL_GATEWAY = True
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from registry.catalog import cache, connections
 from registry.imports import drift, mcp_import
 from registry.models import Connection, Op, UpstreamDefinition
 from tests.support.clients.api import Api
-from tests.support.console.admin_pages import approve_changes, read_form
+from tests.support.console.admin_pages import approve_changes, read, read_form, try_op
 from tests.support.loops import for_each
 from tests.support.upstreams.mcp_listing import URL, FakeListing, build_tool
 from tests.support.upstreams.mcp_upstream import McpUpstream, build_text
@@ -30,11 +30,6 @@ GET, CREATE, DELETE = "notes.note.get", "notes.note.create", "notes.note.delete"
 def run_command(capsys: pytest.CaptureFixture[str], source: str = URL, /, **options: Any) -> str:
     call_command("import_ops", source, **{"format": "mcp", "group": "notes"} | options)
     return capsys.readouterr().out
-
-
-def read(page: HttpResponse) -> str:
-    assert page.status_code == 200
-    return " ".join(page.content.decode().split())
 
 
 def url_of(page: str) -> str:
@@ -122,11 +117,9 @@ def test_command_says_what_was_left_out(fake_listing: FakeListing, capsys: pytes
         (URL, {"tag": ["a"]}, "--tag is not for MCP servers."),
         (URL, {"base_url": URL}, "--base-url is not for MCP servers."),
         (URL, {"search": "x y z"}, "No tool of the server matches. It has create_note, delete_note, get_note."),
-        (URL, {"group": "Bad"}, "Bad is not a valid group."),
         (URL, {"connection": "shop"}, "The connection shop is not an MCP server. Use another name with --connection."),
         (URL, {"connection": "tags"}, "The connection tags is to https://tags.example.com. Import from there, or"),
         ("program:", {}, "A program of this machine needs this field."),
-        ("https://", {}, "Send an http:// or https:// address with a host."),
     ],
     undone=True,
 )
@@ -394,7 +387,6 @@ def test_page_of_a_program_has_no_secrets(admin_client: HttpClient) -> None:
     "sent, problem",
     [
         ({"auth": "api_key", "key_name": "k", "key_in": "query"}, "An MCP server takes its key in a header."),
-        ({"auth": "api_key", "key_name": "k", "key_in": "cookie"}, "An MCP server takes its key in a header."),
         ({"headers": '{"mcp-session-id": "7"}'}, "The protocol sets mcp-session-id."),
         ({"transport": "stdio"}, "A program of this machine needs this field."),
         ({"transport": "stdio", "command": "x", "auth": "bearer"}, "A program of this machine takes no credentials."),
@@ -402,7 +394,6 @@ def test_page_of_a_program_has_no_secrets(admin_client: HttpClient) -> None:
             {"transport": "stdio", "command": "x", "subject_as": "header", "subject_header": "X-User"},
             "A program of this machine does not get the end user.",
         ),
-        ({"base_url": ""}, "An MCP server needs this field."),
     ],
 )
 def test_settings_that_no_server_takes_are_refused(
@@ -479,8 +470,8 @@ def test_imported_tools_of_a_real_server_run_until_they_change(
 def test_real_server_is_tested_and_its_ops_are_tried(admin_client: HttpClient, real_server: McpUpstream) -> None:
     assert "it has 2 tools. 2 are ops of this connection." in read(admin_client.post(url_of("test"), follow=True))
 
-    assert "Note 7." in try_op(admin_client, GET, {"text": "7"})
-    assert "dry_run" in try_op(admin_client, CREATE, {"text": "7"})
+    assert "Note 7." in read(try_op(admin_client, GET, {"text": "7"}))
+    assert "dry_run" in read(try_op(admin_client, CREATE, {"text": "7"}))
     assert [name for name, _ in real_server.calls] == ["get_note"]
 
 
@@ -492,10 +483,3 @@ def test_what_is_no_mcp_server_is_said(admin_client: HttpClient, real_server: Mc
 
     Connection.objects.filter(name="notes").update(base_url="http://127.0.0.1:9/mcp")
     assert "The server cannot be reached." in read(admin_client.post(url_of("test"), follow=True))
-
-
-def try_op(client: HttpClient, path: str, args: dict[str, Any]) -> str:
-    """Send the form that tries an op, and return the page."""
-    op = Op.objects.get(op=path)
-    url = reverse("admin:op_try", args=[op.pk])
-    return read(client.post(url, {"args": json.dumps(args), "subject": "", "under": "draft"}))

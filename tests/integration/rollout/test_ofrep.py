@@ -20,15 +20,10 @@ from registry.models import Op
 from registry.releases import lifecycle, publishing, stored_releases
 from tests.support.loops import for_each
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("gateway_enabled")]
 
 SURFACE = FlagKey.SURFACE.value
 FLAGS_URL = "/ofrep/v1/evaluate/flags"
-
-
-@pytest.fixture(autouse=True)
-def _gateway_enabled(settings: Any) -> None:
-    settings.AGENTIC_CHAT_TOOL_GATEWAY = True
 
 
 @pytest.fixture
@@ -145,24 +140,16 @@ def test_release_flag_falls_back_to_live_when_the_release_is_withdrawn(
     lifecycle.withdraw_release(version=pinned, reason="Wrong", by="tests", at=timezone.now())
     cache.drop_withdrawn()
 
-    assert evaluate_flag(client, headers, FlagKey.RELEASE)[1] == {
-        "key": "tool_release",
-        "value": "live",
-        "variant": "live",
-        "reason": "DEFAULT",
-        "metadata": {},
-    }
+    after = evaluate_flag(client, headers, FlagKey.RELEASE)[1]
+    assert (after["value"], after["reason"], after["metadata"]) == ("live", "DEFAULT", {})
 
 
 @for_each(
     "body, code",
     [
         ("{", "PARSE_ERROR"),
-        ("[]", "PARSE_ERROR"),
         ("{}", "INVALID_CONTEXT"),
-        ('{"context": "ana"}', "INVALID_CONTEXT"),
         ('{"context": {}}', "TARGETING_KEY_MISSING"),
-        ('{"context": {"targetingKey": ""}}', "TARGETING_KEY_MISSING"),
         ('{"context": {"targetingKey": 7}}', "INVALID_CONTEXT"),
         ('{"context": {"targetingKey": "ana", "environment": []}}', "INVALID_CONTEXT"),
     ],

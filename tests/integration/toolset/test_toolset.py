@@ -26,12 +26,13 @@ from gateway.models import ApiKey, Scope
 from gateway.toolset import rendering
 from registry.catalog import cache
 from registry.models import Op, PromptSection
-from registry.releases import lifecycle, publishing, stored_releases
+from registry.releases import lifecycle, stored_releases
 from tests.support.clients.api import Api, assert_refused
 from tests.support.loops import for_each
+from tests.support.rows.catalog_fixture import publish_draft
 from workspace.demo import DEMO_PROJECT_ID, DEMO_SUBJECT, DEMO_TASK_ID
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("gateway_enabled")]
 
 # Each provider's own type for a tool, and where it keeps name and parameters.
 TOOL_TYPES: dict[str, Any] = {
@@ -41,11 +42,6 @@ TOOL_TYPES: dict[str, Any] = {
 }
 PROJECT_CONTEXT = f'type=project, project_id="{DEMO_PROJECT_ID}"'
 GATEWAY_TOOLS = {tool["name"] for tool in tool_definitions.GATEWAY_TOOLS}
-
-
-@pytest.fixture(autouse=True)
-def _gateway_enabled(settings: Any) -> None:
-    settings.AGENTIC_CHAT_TOOL_GATEWAY = True
 
 
 def create_cohort(
@@ -68,9 +64,7 @@ def publish_next(summary: str = "Read one task") -> tuple[str, str]:
     """Publish a release with another summary. Returns the previous and the new version."""
     before = stored_releases.get_live_release().version
     Op.objects.filter(op="onto.task.get").update(summary=summary)
-    after = publishing.publish_draft(note="Next", by="tests", at=timezone.now()).version
-    cache.refresh_live()
-    return before, after
+    return before, publish_draft().version
 
 
 @for_each("surface", ["gateway", "legacy"])
@@ -280,34 +274,11 @@ def test_toolset_reports_the_invalid_field_of_a_malformed_body(api: Api, body: d
     assert path in [each["path"] for each in error["details"]["field_errors"]]
 
 
-def test_legacy_tools_refer_to_each_other_by_tool_name(api: Api) -> None:
-    catalog = cache.get_live_catalog()
-
-    tools = json.dumps(request_toolset(api, Gateway_Context=PROJECT_CONTEXT)["tools"])
-
-    assert not [op for op in catalog.ops if op in tools]
-    assert "update_onto_task does" in tools
-
-
-@for_each("surface", ["gateway", "legacy"])
-def test_prompt_names_only_tools_of_its_surface(api: Api, surface: str) -> None:
-    toolset = request_toolset(api, {"surface": surface}, Gateway_Context=PROJECT_CONTEXT)
-
-    catalog = cache.get_live_catalog()
-    tool_names = {tool["function"]["name"] for tool in toolset["tools"]}
-    known_names = GATEWAY_TOOLS | {op.tool_name for op in catalog.ops.values()}
-    assert {name for name in known_names if name in toolset["prompt"]} <= tool_names
-    if surface == "legacy":
-        assert not [op for op in catalog.ops if op in toolset["prompt"]]
-    assert 0 < token_budget.count(toolset["prompt"]) <= 200
-
-
 def test_prompt_section_about_a_tool_is_sent_only_with_that_tool(api: Api, make_key: Any) -> None:
     PromptSection.objects.create(
         prompt="legacy_surface", name="tasks", position=20, title="Tasks", text="Call update_onto_task to close one."
     )
-    publishing.publish_draft(note="Next", by="tests", at=timezone.now())
-    cache.refresh_live()
+    publish_draft()
     reader = Api(make_key(scopes=[Scope.TOOLSET, Scope.EXEC_READ]))
 
     writable = request_toolset(api, Gateway_Context=PROJECT_CONTEXT)

@@ -1,5 +1,6 @@
 """Pages of the registry: their addresses, forms and actions."""
 
+import json
 from datetime import UTC, datetime
 from typing import Any
 
@@ -8,6 +9,8 @@ from django.forms import BooleanField
 from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
+
+from registry.models import Op
 
 AT = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
 
@@ -25,6 +28,18 @@ def run_registry_action(client: Client, model: Any, action: str, *chosen: Any) -
 def read_text(response: HttpResponse) -> str:
     """Return a page with one space for all white space."""
     return " ".join(response.content.decode().split())
+
+
+def read(page: HttpResponse) -> str:
+    """Return a page that opened, with one space for all white space."""
+    assert page.status_code == 200
+    return read_text(page)
+
+
+def try_op(client: Client, path: str, args: Any, **data: str) -> HttpResponse:
+    """Send the form that tries an op of the draft."""
+    url = reverse("admin:op_try", args=[Op.objects.get(op=path).pk])
+    return client.post(url, {"args": json.dumps(args), "subject": "", "under": "draft", **data})
 
 
 def read_form(response: HttpResponse) -> dict[str, str]:

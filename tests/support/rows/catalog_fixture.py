@@ -21,6 +21,7 @@ from analytics.rollout import assignment
 from core import demo_data
 from registry.catalog import cache, connections, model, switches
 from registry.files import loader
+from registry.models import Release
 from registry.releases import publishing, unpublished
 from tests.support.run_folder import lock_folder
 
@@ -115,6 +116,14 @@ def share_rows(folder: Path) -> None:
 def publish_shipped_catalog() -> None:
     """Publish the shipped catalog."""
     _catalog.ensure_rows()
+
+
+def publish_draft() -> Release:
+    """Publish the draft and refresh what calls use from memory, because a test's transaction never commits."""
+    release = publishing.publish_draft(note="Next", by="tests", at=timezone.now(), accepted="Tested")
+    cache.refresh_live()
+    connections.refresh_connections()
+    return release
 
 
 def load_catalog_and_demo() -> None:
