@@ -135,6 +135,14 @@ def broker(
 
 
 @pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """The folder through which a test and a waiting handler of the probe tell each other how far they are."""
+    folder = tmp_path / "probe"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
 def server(serve: Callable[..., Server]) -> Server:
     """A server as `make run` starts it, with a key for the demo subject that no limit meets."""
     return serve()

@@ -95,11 +95,8 @@ def check_worker_finishes_running_entries(server: Server, worker: Process, folde
 
 
 def test_entry_of_a_killed_worker_runs_once_in_another(
-    server: Server, worker: Process, work: Callable[..., Process], broker: Broker, tmp_path: Path
+    server: Server, worker: Process, work: Callable[..., Process], broker: Broker, folder: Path
 ) -> None:
-    folder = tmp_path / "probe"
-    folder.mkdir()
-
     batch = server.batch(build_entry("probe.add", folder=str(folder)), mode="parallel", prefer="respond-async").json()
     kill_process(find_waiting_process(folder))
     worker.wait()

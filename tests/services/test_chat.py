@@ -15,7 +15,8 @@ from pytest_django.plugin import DjangoDbBlocker
 
 from chat.models import Message
 from tests.support.chat.chat_site import HeldModel, Hold
-from tests.support.servers.chat import ChatServer, Event, run_chat, run_in_threads
+from tests.support.concurrency import run_at_once
+from tests.support.servers.chat import ChatServer, Event, run_chat
 from tests.support.servers.environment import PEPPER, make_key
 from tests.support.servers.processes import Server, eventually
 from tests.support.servers.stores import Store
@@ -105,7 +106,7 @@ def test_cut_streams_resume_without_a_gap_and_without_a_repeat(chats: Chats, sub
         assert whole[-1][1] == "done"
 
     for at in range(0, TURNS, AT_ONCE):
-        run_in_threads([lambda each=each: check(*each) for each in cuts[at : at + AT_ONCE]])
+        run_at_once([lambda each=each: check(*each) for each in cuts[at : at + AT_ONCE]])
 
 
 @pytest.mark.both_databases

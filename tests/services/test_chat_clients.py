@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -16,6 +15,7 @@ from tests.services.test_chat import start_chat
 from tests.support.cpu_budget import is_thorough
 from tests.support.servers.chat import ChatServer
 from tests.support.servers.processes import PLAIN_HTTP, STARTS_WITHIN, Process, eventually, free_port
+from tests.support.upstreams.mcp_programs import run
 from workspace.demo import DEMO_SUBJECT
 from workspace.models import Task
 
@@ -36,14 +36,8 @@ def packages(tmp_path: Path) -> Path:
     if shutil.which("npm") is None:
         pytest.skip("npm is needed to install the clients")
     folder = shutil.copytree(CLIENTS, tmp_path / "clients", ignore=shutil.ignore_patterns("node_modules"))
-    run(["npm", "ci", "--silent"], folder)
+    run("npm", "ci", "--silent", folder=folder)
     return folder
-
-
-def run(command: list[str], folder: Path, **variables: str) -> "subprocess.CompletedProcess[str]":
-    done = subprocess.run(command, cwd=folder, env=os.environ | variables, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done
 
 
 @pytest.mark.parametrize("client", ["ag-ui.mjs", "ai-sdk.mjs"])
@@ -51,9 +45,9 @@ def test_official_client_runs_and_confirms(start_chat: Callable[..., ChatServer]
     chat = start_chat()
     variables = {"CHAT_URL": chat.url, "CHAT_KEY": chat.key, "CHAT_SUBJECT": DEMO_SUBJECT, "DELETE_MESSAGE": DELETE}
 
-    done = run(["node", client], packages, **variables)
+    output = run("node", client, folder=packages, **variables)
 
-    assert done.stdout.strip().endswith("ok")
+    assert output.strip().endswith("ok")
     assert not Task.objects.filter(title="Draft the homepage copy", deleted_at=None).exists()
 
 

@@ -17,13 +17,6 @@ from workspace.models import Task
 pytestmark = pytest.mark.server
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    folder = tmp_path / "probe"
-    folder.mkdir()
-    return folder
-
-
 def send_background_batch(server: Server, *entries: dict[str, Any]) -> str:
     response = server.batch(*entries, mode="parallel", prefer="respond-async")
     assert response.status_code == 202, response.text

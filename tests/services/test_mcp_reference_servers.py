@@ -1,7 +1,6 @@
 """The reference servers of MCP, as programs behind connections: each of their tools is imported and called."""
 
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +13,7 @@ from registry.catalog import cache
 from registry.models import Op, UpstreamDefinition
 from tests.support.clients.api import Api
 from tests.support.cpu_budget import is_thorough
+from tests.support.upstreams.mcp_programs import run
 from tests.support.upstreams.mcp_upstream import close_sessions
 
 pytestmark = [
@@ -63,11 +63,6 @@ PATH_ARGUMENTS = {"path": "{folder}/a.txt", "repo_path": "{repository}"}  # of a
 ORDER = list(ARGUMENTS)  # a note is made before it is read
 # Tools that refuse: one needs a feature of the protocol that clients may not have, one fetches a page of the Internet.
 REFUSING = frozenset({"simulate-research-query", "gzip-file-as-resource"})
-
-
-def run(*command: str, folder: Path) -> None:
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=300)
-    assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.fixture(scope="module")

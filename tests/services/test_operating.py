@@ -90,14 +90,9 @@ def production(environment: dict[str, str], *, key: str, folder: Path = settings
     """Run the image's command until it is ready; stop it in the end."""
     process = Process(read_image_command("CMD"), environment=environment, folder=folder)
     server = Server(int(environment["PORT"]), process, key, {"X-Forwarded-Proto": "https"})
-    try:
+    with process.stopped_afterwards():
         wait_until_ready(process, server.url)
         yield server
-        if process.inner.poll() is None:
-            assert process.stop() == 0
-    finally:
-        process.kill()
-        print(process.output)  # pytest shows it with a failure
 
 
 @pytest.fixture
@@ -159,10 +154,8 @@ def test_command_runs_in_a_fresh_container(command: str, store: Store) -> None:
     assert ran.returncode == 0, ran.stderr
 
 
-def test_stop_waits_for_a_running_request(started: Callable[..., Server], tmp_path: Path) -> None:
+def test_stop_waits_for_a_running_request(started: Callable[..., Server], folder: Path) -> None:
     server = started()
-    folder = tmp_path / "probe"
-    folder.mkdir()
 
     with ThreadPoolExecutor() as pool:
         future = pool.submit(server.exec, "probe.hold", {"folder": str(folder)})

@@ -138,12 +138,10 @@ def postgres(tmp_path: Path, set_up_store: Store) -> Iterator[Postgres]:
 
 
 def test_batch_finishes_and_keys_hold_when_the_database_crashes(
-    postgres: Postgres, set_up_store: Store, running_brokers: Any, tmp_path_factory: Any, tmp_path: Path
+    postgres: Postgres, set_up_store: Store, running_brokers: Any, tmp_path_factory: Any, tmp_path: Path, folder: Path
 ) -> None:
     broker = brokers.start_broker_once("redis", running_brokers, tmp_path_factory)
     environment = build_environment(set_up_store, tmp_path, DATABASE_URL=postgres.url, CELERY_BROKER_URL=broker.url)
-    folder = tmp_path / "probe"
-    folder.mkdir()
     with (
         run_server(environment=environment, key=postgres.key) as server,
         run_worker(environment=environment),

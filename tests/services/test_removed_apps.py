@@ -14,7 +14,7 @@ from django.conf import settings
 from tests.support.cpu_budget import is_thorough
 from tests.support.servers import checkouts
 from tests.support.servers.checkouts import Checkout
-from tests.support.servers.processes import PLAIN_HTTP, Server, eventually
+from tests.support.servers.processes import PLAIN_HTTP, Server, eventually, submit_sign_in
 
 pytestmark = pytest.mark.server
 
@@ -45,19 +45,12 @@ def copy_checkout_without(folder: Path, *, left: str, removed: tuple[str, ...]) 
     return checkout
 
 
-def sign_in(http: httpx2.Client, checkout: Checkout) -> None:
-    """Sign in to the console as the local admin."""
-    known = checkout.dev_env
-    token = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', http.get("/admin/login/").text)
-    assert token
-    form = {"username": known["ADMIN_USERNAME"], "password": known["ADMIN_PASSWORD"], "csrfmiddlewaretoken": token[1]}
-    assert http.post("/admin/login/", data=form).status_code == 302
-
-
 def check_console(server: Server, checkout: Checkout, *, removed: tuple[str, ...]) -> None:
     """Check that the console opens, and that neither its addresses nor its sidebar have pages of removed apps."""
     with httpx2.Client(base_url=server.url, timeout=40, **PLAIN_HTTP) as http:
-        sign_in(http, checkout)
+        known = checkout.dev_env
+        signed_in = submit_sign_in(http, known["ADMIN_USERNAME"], known["ADMIN_PASSWORD"])
+        assert signed_in.status_code == 302
         for path in ADMIN_PAGES:
             page = http.get(f"/admin/{path}")
             assert page.status_code == 200, path

@@ -1,6 +1,5 @@
 """Many sign-ins at once: each process hashes one password at a time, and the API is served meanwhile."""
 
-import re
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -8,7 +7,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from tests.support.servers.processes import PLAIN_HTTP, WORKERS, Server, eventually
+from tests.support.servers.processes import PLAIN_HTTP, WORKERS, Server, eventually, submit_sign_in
 
 pytestmark = pytest.mark.server
 
@@ -22,10 +21,7 @@ def test_help_is_served_while_many_sign_ins_wait(serve: Callable[..., Server], t
 
     def sign_in(number: int) -> httpx2.Response:
         with httpx2.Client(base_url=server.url, timeout=60, **PLAIN_HTTP) as http:
-            token = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', http.get("/admin/login/").text)
-            assert token
-            form = {"username": f"nobody{number}", "password": "wrong", "csrfmiddlewaretoken": token[1]}
-            return http.post("/admin/login/", data=form)
+            return submit_sign_in(http, f"nobody{number}", "wrong")
 
     with ThreadPoolExecutor(CONNECTIONS) as pool:
         sign_ins = [pool.submit(sign_in, number) for number in range(CONNECTIONS)]

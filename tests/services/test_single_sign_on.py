@@ -18,7 +18,7 @@ from pytest_django.plugin import DjangoDbBlocker
 
 from audit.models import AuditEntry
 from tests.support.servers.identity_provider import IdentityProvider, run_identity_provider
-from tests.support.servers.processes import PLAIN_HTTP, Process, Server, eventually, free_port
+from tests.support.servers.processes import PLAIN_HTTP, Process, Server, eventually, free_port, submit_sign_in
 from tests.support.servers.stores import Store
 
 pytestmark = pytest.mark.server
@@ -126,10 +126,7 @@ def test_a_session_of_somebody_else_ends(server: Server) -> None:
     ben = User.objects.create_user("ben", password="a long password of ben", is_staff=True)
     Authenticator.objects.create(user=ana, type="totp", data={"secret": "unused"})  # not asked for
     with open_browser(server) as browser:
-        token = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', browser.get("/admin/login/").text)
-        assert token
-        form = {"username": "ben", "password": "a long password of ben", "csrfmiddlewaretoken": token[1]}
-        assert ben.username in browser.post("/admin/login/", data=form | {"next": "/admin/"}).text
+        assert ben.username in submit_sign_in(browser, "ben", "a long password of ben").text
 
         page = sign_in(browser, ANA)
 

@@ -1,9 +1,8 @@
 """One effect a key, whatever runs at once and whichever process dies."""
 
 import signal
-import threading
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import httpx2
@@ -11,6 +10,7 @@ import pytest
 
 from analytics.events.models import OperationEvent
 from gateway.models import IdempotencyRecord
+from tests.support.concurrency import run_at_once
 from tests.support.servers.batch_calls import find_waiting_process
 from tests.support.servers.processes import Server, kill_process
 from workspace.demo import DEMO_PROJECT_ID
@@ -21,22 +21,11 @@ pytestmark = [pytest.mark.both_databases, pytest.mark.server]
 AT_ONCE = 20
 
 
-def call_from_threads(call: Callable[[], httpx2.Response]) -> list[httpx2.Response]:
-    """Make the same call from many threads at once and return all responses."""
-    barrier = threading.Barrier(AT_ONCE)
-
-    def call_after_barrier() -> httpx2.Response:
-        barrier.wait(20)
-        return call()
-
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        return [future.result() for future in [pool.submit(call_after_barrier) for _ in range(AT_ONCE)]]
-
-
 def test_write_takes_effect_once_when_twenty_clients_send_one_key(shared_server: Server) -> None:
     args = {"project_id": DEMO_PROJECT_ID, "title": "Created once"}
 
-    responses = call_from_threads(lambda: shared_server.exec("onto.task.create", args, idempotency_key="created-once"))
+    write = partial(shared_server.exec, "onto.task.create", args, idempotency_key="created-once")
+    responses = run_at_once([write] * AT_ONCE)
 
     assert {response.status_code for response in responses} <= {200, 409}
     results = [response.json()["result"] for response in responses if response.status_code == 200]
@@ -53,14 +42,12 @@ def test_write_takes_effect_once_when_twenty_clients_send_one_key(shared_server:
     written = OperationEvent.objects.filter(entity_id=results[0]["task"]["id"], ok=True, replayed=False)
     assert written.count() == 1
 
-    again = shared_server.exec("onto.task.create", args, idempotency_key="created-once").json()
+    again = write().json()
     assert again["result"] == results[0]
     assert again["meta"]["replayed"] is True
 
 
-def test_write_of_a_killed_worker_is_undone_and_can_be_sent_again(server: Server, tmp_path: Path) -> None:
-    folder = tmp_path / "probe"
-    folder.mkdir()
+def test_write_of_a_killed_worker_is_undone_and_can_be_sent_again(server: Server, folder: Path) -> None:
     args = {"folder": str(folder)}
 
     with ThreadPoolExecutor() as pool:
@@ -84,9 +71,7 @@ def test_write_of_a_killed_worker_is_undone_and_can_be_sent_again(server: Server
     assert OperationEvent.objects.filter(op="probe.add", ok=True, replayed=False).count() == 1
 
 
-def test_repeated_write_waits_for_the_first_and_replays_it(shared_server: Server, tmp_path: Path) -> None:
-    folder = tmp_path / "probe"
-    folder.mkdir()
+def test_repeated_write_waits_for_the_first_and_replays_it(shared_server: Server, folder: Path) -> None:
     args = {"folder": str(folder)}
     before = Task.objects.filter(title="Added").count()
 
@@ -104,10 +89,7 @@ def test_repeated_write_waits_for_the_first_and_replays_it(shared_server: Server
     assert Task.objects.filter(title="Added").count() == before + 1
 
 
-def test_running_write_finishes_when_the_server_stops(server: Server, tmp_path: Path) -> None:
-    folder = tmp_path / "probe"
-    folder.mkdir()
-
+def test_running_write_finishes_when_the_server_stops(server: Server, folder: Path) -> None:
     with ThreadPoolExecutor() as pool:
         future = pool.submit(server.exec, "probe.add", {"folder": str(folder)}, idempotency_key="late")
         find_waiting_process(folder)

@@ -30,7 +30,7 @@ def run_chats(*environments: Mapping[str, str]) -> Iterator[list[str]]:
         for port, environment in zip(ports, environments, strict=True):
             command = [sys.executable, "-m", "config.chat.serve", "--host", "127.0.0.1", "--port", str(port)]
             process = Process(command, environment=environment, folder=settings.BASE_DIR)
-            stack.callback(_stop, process)
+            stack.enter_context(process.stopped_afterwards())
         urls = [f"http://127.0.0.1:{port}" for port in ports]
         for url in urls:
             eventually(lambda url=url: _answers(url), within=STARTS_WITHIN, what="the chat's start")
@@ -41,15 +41,6 @@ def _answers(url: str) -> bool:
     with suppress(httpx2.TransportError):
         return httpx2.get(f"{url}/healthz", timeout=5, **PLAIN_HTTP).status_code == 200
     return False
-
-
-def _stop(process: Process) -> None:
-    try:
-        if process.inner.poll() is None:
-            assert process.stop() == 0
-    finally:
-        process.kill()
-        print(process.output)  # pytest shows it with a failure
 
 
 @dataclass(frozen=True)

@@ -126,7 +126,7 @@ PAGES: dict[str, tuple[str, str | None]] = {
     **{f"registry_release_{name}": ("AEPU", "AEPU") for name in ("compare", "read")},  # read-only
     **{f"registry_release_{name}": ("A", "A") for name in ("make_live", "withdraw")},
     "registry_release_restore": ("AE", "AE"),
-    "registry_release_discard": ("", ""),  # needs the name of an entry; tests/unit/console/releases/test_review.py
+    "registry_release_discard": ("", ""),  # needs the name of an entry; tests/unit/console/releases/test_review_page.py
     "registry_release_cancel_schedule": ("", "A"),
     "registry_release_discard_all": ("AE", "AE"),
     "registry_change_revert": ("AE", "AE"),

@@ -1,7 +1,6 @@
 """Chat processes over the database of a test, and streams of their turns."""
 
 import sys
-import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -87,30 +86,6 @@ def run_chat(
     environment = build_environment(store, folder, CHAT_GATEWAY_URL=gateway.url, CHAT_GATEWAY_KEY=key, **variables)
     command = [sys.executable, "-m", "config.chat.serve", "--host", "127.0.0.1", "--port", str(port)]
     server = ChatServer(port, Process(command, environment=environment, folder=settings.BASE_DIR), key)
-    try:
+    with server.process.stopped_afterwards():
         eventually(server.is_alive, within=STARTS_WITHIN, what="the chat's start")
         yield server
-        if server.process.inner.poll() is None:
-            assert server.process.stop() == 0
-    finally:
-        server.process.kill()
-        print(server.process.output)
-
-
-def run_in_threads(functions: "list[Any]") -> None:
-    """Run functions at the same time, and raise the first of their errors."""
-    errors: list[BaseException] = []
-
-    def run(function: Any) -> None:
-        try:
-            function()
-        except BaseException as error:
-            errors.append(error)
-
-    threads = [threading.Thread(target=run, args=[each]) for each in functions]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if errors:
-        raise errors[0]

@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import shutil
 import signal
 import subprocess
@@ -24,6 +23,7 @@ from tests.support.servers.processes import (
     Server,
     eventually,
     free_port,
+    submit_sign_in,
     wait_until_ready,
 )
 
@@ -105,8 +105,5 @@ def copy_started_checkout(checkout: Checkout, to: Path) -> Checkout:
 def can_log_in(server: Server, name: str, password: str) -> bool:
     """Return whether a user can sign in to the console."""
     with httpx2.Client(base_url=server.url, **PLAIN_HTTP) as http:
-        token = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', http.get("/admin/login/").text)
-        assert token
-        form = {"username": name, "password": password, "csrfmiddlewaretoken": token[1]}
-        http.post("/admin/login/", data=form)
+        submit_sign_in(http, name, password)
         return http.get("/admin/registry/op/").status_code == 200

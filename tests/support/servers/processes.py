@@ -2,6 +2,7 @@
 
 import os
 import random
+import re
 import signal
 import socket
 import subprocess
@@ -117,6 +118,17 @@ class Process:
         if self.inner.stdout:
             self.inner.stdout.close()
 
+    @contextmanager
+    def stopped_afterwards(self) -> Iterator[None]:
+        """Stop the process in the end, and check that it stops without an error and leaves no process."""
+        try:
+            yield
+            if self.inner.poll() is None:
+                assert self.stop() == 0
+        finally:
+            self.kill()
+            print(self.output)  # pytest shows it with a failure
+
     def _read(self) -> None:
         assert self.inner.stdout
         self.lines.extend(iter(self.inner.stdout.readline, ""))
@@ -200,20 +212,23 @@ def get_process_id(http: httpx2.Client) -> int:
     return int(response.json()["result"]["pid"])
 
 
+def submit_sign_in(http: httpx2.Client, name: str, password: str) -> httpx2.Response:
+    """Send the form with which people sign in to the console."""
+    token = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', http.get("/admin/login/").text)
+    assert token
+    form = {"username": name, "password": password, "csrfmiddlewaretoken": token[1], "next": "/admin/"}
+    return http.post("/admin/login/", data=form)
+
+
 @contextmanager
 def run_server(*, environment: Mapping[str, str], key: str, port: int | None = None) -> Iterator[Server]:
     """Run the gateway of this checkout as `make run` does, and check afterwards that no process is left."""
     port = port or free_port()
     process = start_server(environment, port)
     server = Server(port, process, key)
-    try:
+    with process.stopped_afterwards():
         wait_until_ready(process, server.url)
         yield server
-        if process.inner.poll() is None:
-            assert process.stop() == 0
-    finally:
-        process.kill()
-        print(process.output)  # pytest shows it with a failure
 
 
 def start_server(environment: Mapping[str, str], port: int) -> Process:
@@ -226,14 +241,9 @@ def start_server(environment: Mapping[str, str], port: int) -> Process:
 def run_worker(*, environment: Mapping[str, str]) -> Iterator[Process]:
     """Run a Celery worker of this checkout, and check afterwards that no process is left."""
     process = start_worker(environment)
-    try:
+    with process.stopped_afterwards():
         eventually(lambda: " ready" in process.output, within=STARTS_WITHIN, what="the worker's start")
         yield process
-        if process.inner.poll() is None:
-            assert process.stop() == 0
-    finally:
-        process.kill()
-        print(process.output)
 
 
 def start_worker(environment: Mapping[str, str]) -> Process:
