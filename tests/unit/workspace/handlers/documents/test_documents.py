@@ -4,11 +4,10 @@ import pytest
 
 from tests.support.loops import for_each
 from tests.support.rows.factories import DocumentFactory
-from tests.support.values.handler_calls import AT, call_handler
+from tests.support.values.handler_calls import call_handler
 from workspace.models import Document, Project
 
 NOW = "2026-03-02T12:30:00Z"  # calls.AT
-WHEN = "2026-03-01T09:00:00Z"
 
 
 @pytest.fixture
@@ -71,21 +70,23 @@ def test_create_stores_the_sent_fields_and_get_returns_them(project: Project) ->
     assert (row["state_key"], row["props"]) == ("ready", {"a": {"b": 1}})
 
 
-@for_each("title", ["", " ", "\n\t", "\u3000"], undone=True)
-def test_blank_title_becomes_untitled_with_a_warning(project: Project, title: str) -> None:
-    outcome = create(project, title=title)
+@for_each(
+    "sent, warning",
+    [
+        *(({"title": blank}, "The title was blank") for blank in ("", " ", "\n\t", "\u3000")),
+        ({}, "No title was sent"),
+        ({"title": None}, "No title was sent"),
+    ],
+    undone=True,
+)
+def test_document_without_a_title_is_untitled_with_a_warning(
+    project: Project, sent: dict[str, str | None], warning: str
+) -> None:
+    outcome = call_handler("create_onto_document", project_id=str(project.pk), **sent)
 
     assert outcome.result["document"]["title"] == outcome.entity_name == Document.objects.get().title
     assert outcome.entity_name == "Untitled Document"
-    assert outcome.warnings == ("The title was blank, so the document was named Untitled Document.",)
-
-
-@for_each("title", [{}, {"title": None}], undone=True)
-def test_missing_title_becomes_untitled_with_a_warning(project: Project, title: dict[str, None]) -> None:
-    outcome = call_handler("create_onto_document", project_id=str(project.pk), **title)
-
-    assert outcome.result["document"]["title"] == "Untitled Document"
-    assert outcome.warnings == ("No title was sent, so the document was named Untitled Document.",)
+    assert outcome.warnings == (f"{warning}, so the document was named Untitled Document.",)
 
 
 def test_escaped_line_breaks_are_read_as_line_breaks_with_a_warning(project: Project, document: Document) -> None:
@@ -103,63 +104,3 @@ def test_text_with_line_breaks_is_stored_as_sent(project: Project) -> None:
 
     assert (outcome.result["document"]["content"], outcome.warnings) == (content, ())
     assert Document.objects.get().content == content
-
-
-def test_list_rows_show_the_beginning_of_the_content_and_its_length(document: Document) -> None:
-    Document.objects.update(content="ü" * 201 + "canary", description="d" * 101)
-
-    for tool in ("list_onto_documents", "search_onto_documents"):
-        [row] = call_handler(tool, query="old").result["documents"]
-        assert row == {
-            "id": str(document.pk),
-            "project_id": str(document.project_id),
-            "project_name": "Launch",
-            "title": "Old",
-            "type_key": "document.default",
-            "state_key": "draft",
-            "created_at": WHEN,
-            "content_length": 207,
-            "description_preview": "d" * 100 + "…",
-            "content_preview": "ü" * 200 + "…",
-        }
-
-
-def test_list_filters_by_state_type_and_project(document: Document) -> None:
-    DocumentFactory(title="Other", state_key="published", type_key="document.report")
-
-    def titles(**filters: str) -> list[str]:
-        return sorted(row["title"] for row in call_handler("list_onto_documents", **filters).result["documents"])
-
-    assert titles() == ["Old", "Other"]
-    assert titles(state_key="published") == titles(type_key="document.report") == ["Other"]
-    assert titles(project_id=str(document.project_id)) == ["Old"]
-    assert titles(project_id=str(document.project_id), state_key="published") == []
-
-
-def test_search_covers_titles_descriptions_and_content(document: Document) -> None:
-    Document.objects.update(content="canary")
-
-    for query, total in (("old", 1), ("text", 1), ("old canary", 1), ("other", 0)):
-        assert call_handler("search_onto_documents", query=query).result["total"] == total
-
-
-def test_update_sets_the_sent_fields_and_returns_the_stored_row(document: Document) -> None:
-    outcome = update(document, content="# New", state_key="published", description=None)
-    complete = update(document, content="# New", fields=["*"])
-
-    row = Document.objects.get()
-    expected = ("Old", "# New", "published", "", AT)
-    assert (row.title, row.content, row.state_key, row.description, row.updated_at) == expected
-    assert outcome.result["message"] == (
-        "Changed “Old”: description text → none, content “# Old” → “# New”, state_key draft → published."
-    )
-    assert outcome.result["document"] == {
-        "id": str(row.pk),
-        "title": "Old",
-        "state_key": "published",
-        "description": None,
-    }
-    assert (
-        complete.result["document"]
-        == call_handler("get_onto_document_details", document_id=str(row.pk)).result["document"]
-    )

@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 from pytest_django.fixtures import DjangoAssertNumQueries
 
-from core.handler_contract import InvalidArgs, NotFound
+from core.handler_contract import NotFound
 from tests.support.loops import for_each
+from tests.support.rows import project_graph
 from tests.support.rows.factories import (
     MADE_AT,
     DocumentFactory,
@@ -247,10 +248,9 @@ def test_project_list_filters_by_state_and_exact_type(project: Project) -> None:
 
 @for_each("tool", [f"{action}_onto_{what}" for action in ("list", "search") for what in PLURALS], undone=True)
 def test_list_refuses_a_malformed_cursor(db: None, tool: str) -> None:
-    with pytest.raises(InvalidArgs) as refused:
-        call_handler(tool, query="x", cursor="nonsense")
+    errors = list_field_errors(lambda: call_handler(tool, query="x", cursor="nonsense"))
 
-    assert [error.path for error in refused.value.field_errors] == ["/cursor"]
+    assert errors == [("/cursor", "malformed_cursor")]
 
 
 def test_list_pages_with_next_cursor(project: Project) -> None:
@@ -278,11 +278,26 @@ def test_list_costs_two_queries_whatever_its_length(
         assert len(call_handler(tool, limit=50).result["message"]) > 0
 
 
-def test_task_search_covers_titles_only(project: Project) -> None:
-    TaskFactory(project=project, title="Write the offer", description="for the printer")
-    TaskFactory(project=project, title="Call the printer")
+@for_each(
+    "kind, found, missed",
+    [
+        ("task", [{"title": "Call the printer"}], [{"description": "for the printer"}]),
+        ("goal", [{"name": "The printer"}, {"description": "a printer"}], [{"measurement_criteria": "printer"}]),
+        ("plan", [{"name": "The printer"}, {"description": "a printer"}], [{"plan": "1. Ask the printer"}]),
+        ("document", [{"title": "The printer"}, {"description": "a printer"}, {"content": "printer"}], []),
+    ],
+    undone=True,
+)
+def test_search_covers_these_texts_of_a_kind(
+    project: Project, kind: str, found: list[dict[str, str]], missed: list[dict[str, str]]
+) -> None:
+    ids = {str(project_graph.create_row(kind, project, **fields).pk) for fields in found}
+    for fields in missed:
+        project_graph.create_row(kind, project, **fields)
 
-    assert titles(call_handler("search_onto_tasks", query="PRINTER").result) == ["Call the printer"]
+    rows = call_handler(f"search_onto_{kind}s", query="PRINTER").result[f"{kind}s"]
+
+    assert {row["id"] for row in rows} == ids
 
 
 def test_project_search_covers_names_and_descriptions(project: Project) -> None:
@@ -292,6 +307,38 @@ def test_project_search_covers_names_and_descriptions(project: Project) -> None:
     result = call_handler("search_onto_projects", query="launch").result
 
     assert sorted(row["name"] for row in result["projects"]) == ["Garden", "Launch"]
+
+
+@for_each(
+    "kind, label, filters, texts, more",
+    [
+        ("goal", "name", {"state_key": "active", "type_key": "goal.outcome.traffic"}, {"description": 100}, {}),
+        ("plan", "name", {"state_key": "active", "type_key": "plan.sprint"}, {"plan": 200}, {}),
+        ("milestone", "title", {"state_key": "in_progress"}, {"description": 100}, {}),
+        (
+            "document",
+            "title",
+            {"state_key": "published", "type_key": "document.report"},
+            {"description": 100, "content": 200},
+            {"created_at": WHEN, "content_length": 201},
+        ),
+    ],
+    undone=True,
+)
+def test_list_of_a_kind_filters_and_abbreviates_rows(
+    project: Project, kind: str, label: str, filters: dict[str, str], texts: dict[str, int], more: dict[str, Any]
+) -> None:
+    long = {name: "ü" * (length + 1) for name, length in texts.items()}
+    kept = project_graph.create_row(kind, project, **{label: "Kept"}, **filters, **long)
+    for name in filters:
+        project_graph.create_row(kind, project, **{key: value for key, value in filters.items() if key != name})
+
+    result = call_handler(f"list_onto_{kind}s", **filters).result
+
+    row = {"id": str(kept.pk), "project_id": str(project.pk), "project_name": "Launch", label: "Kept"}
+    previews = {f"{name}_preview": "ü" * length + "…" for name, length in texts.items()}
+    assert result[f"{kind}s"] == [row | filters | previews | more]
+    assert result["message"].endswith(f"onto.{kind}.get returns the complete row.")
 
 
 def test_search_prefers_rows_with_all_words(project: Project) -> None:
