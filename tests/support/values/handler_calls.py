@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from core.database.deadlines import Deadline
-from core.handler_contract import InvalidArgs, OpOutcome, OpRequest
+from core.handler_contract import ArgumentError, InvalidArgs, OpOutcome, OpRequest
 from workspace.handlers import HANDLERS
 
 AT = datetime(2026, 3, 2, 12, 30, tzinfo=UTC)  # a day after the rows of the factories
@@ -24,3 +24,11 @@ def list_field_errors(call: Callable[[], object]) -> list[tuple[str, str]]:
     with pytest.raises(InvalidArgs) as refused:
         call()
     return [(error.path, error.code) for error in refused.value.field_errors]
+
+
+def get_field_error(call: Callable[[], object]) -> ArgumentError:
+    """Make a call that is refused for one of its args, and return its error."""
+    with pytest.raises(InvalidArgs) as refused:
+        call()
+    [error] = refused.value.field_errors
+    return error
