@@ -80,10 +80,12 @@ def test_overlaps_are_told_when_an_event_is_created_or_moved(db: None) -> None:
 def test_overlap_with_a_time_is_named_before_one_of_a_whole_day(db: None) -> None:
     make_own_event(title="Dentist")
 
-    assert create(title="Rent is due", start_at="2026-03-04", end_at="2026-03-04").warnings == ()
-    [warning] = create(title="Lunch", start_at="2026-03-04T12:30:00Z").warnings
+    assert create(title="Fair", start_at="2026-03-04", end_at="2026-03-05").warnings == ()
+    [only_days] = create(title="Dinner", start_at="2026-03-04T18:00:00Z").warnings
+    [both] = create(title="Lunch", start_at="2026-03-04T12:30:00Z").warnings
 
-    assert warning.startswith("Overlaps with “Dentist” (2026-03-04T12:00:00Z to 2026-03-04T13:00:00Z) and 1 more;")
+    assert only_days.startswith("Overlaps with “Fair” (2026-03-04 to 2026-03-05);")
+    assert both.startswith("Overlaps with “Dentist” (2026-03-04T12:00:00Z to 2026-03-04T13:00:00Z) and 1 more;")
 
 
 # --- get

@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.handler_contract import InvalidArgs, StateConflict
+from core.handler_contract import StateConflict
 from tests.support.loops import for_each
 from tests.support.rows.factories import (
     MADE_AT,
@@ -10,7 +10,7 @@ from tests.support.rows.factories import (
     ProjectCalendarFactory,
     ProjectFactory,
 )
-from tests.support.values.handler_calls import AT, call_handler
+from tests.support.values.handler_calls import AT, call_handler, list_field_errors
 from workspace.models import ProjectCalendar
 
 
@@ -79,5 +79,6 @@ def test_set_with_the_wrong_action_is_a_conflict(db: None, action: str, there: b
 
 
 def test_blank_name_is_refused(db: None) -> None:
-    with pytest.raises(InvalidArgs):
-        call_handler("set_project_calendar", project_id=str(ProjectFactory().pk), name="  ")
+    refused = {"project_id": str(ProjectFactory().pk), "name": "  "}
+
+    assert list_field_errors(lambda: call_handler("set_project_calendar", **refused)) == [("/name", "blank")]
