@@ -4,10 +4,9 @@ from typing import Any
 
 import pytest
 
-from core.handler_contract import InvalidArgs
 from tests.support.loops import for_each
 from tests.support.rows.factories import DocumentFactory
-from tests.support.values.handler_calls import call_handler
+from tests.support.values.handler_calls import call_handler, get_field_error
 from workspace.models import Document
 
 CONTENT = """Before.
@@ -47,10 +46,7 @@ def get_section(document: Document, **args: Any) -> dict[str, Any]:
 
 
 def get_refusal(document: Document, **args: Any) -> Any:
-    with pytest.raises(InvalidArgs) as refused:
-        get_section(document, **args)
-    [error] = refused.value.field_errors
-    return error
+    return get_field_error(lambda: get_section(document, **args))
 
 
 def test_outline_lists_each_heading_and_its_section(document: Document) -> None:
@@ -89,13 +85,14 @@ def test_outline_is_limited_by_level_and_can_be_continued(document: Document) ->
     assert rest["message"] == "2 of 4 headings. onto.document.section.get returns the text of a section."
 
 
-def test_outline_reports_a_document_without_headings(document: Document) -> None:
+def test_document_without_headings_has_an_empty_outline_and_no_sections(document: Document) -> None:
     Document.objects.update(content="```\n# code\n```\n")
 
     result = get_outline(document)
 
     assert (result["headings"], result["total"]) == ([], 0)
     assert result["message"].startswith("The document has no headings")
+    assert get_refusal(document, index=0).code == "no_headings"
 
 
 @for_each(
@@ -132,8 +129,7 @@ def test_section_is_found_by_heading_as_in_the_outline_or_the_text(document: Doc
 def test_section_without_subsections_ends_at_the_first_one(document: Document) -> None:
     section = get_section(document, heading="Launch", include_subsections=False)["section"]
 
-    assert section["content"] == "# Launch\n\nText.\n\n"
-    assert section["length"] == len(section["content"])
+    assert (section["content"], section["length"]) == ("# Launch\n\nText.\n\n", len("# Launch\n\nText.\n\n"))
 
 
 def test_long_section_is_cut_and_can_be_read_to_its_end(document: Document) -> None:
@@ -150,7 +146,7 @@ def test_long_section_is_cut_and_can_be_read_to_its_end(document: Document) -> N
     assert get_refusal(document, index=0, offset=1_209).code == "beyond_the_end"
 
 
-def test_ambiguous_heading_is_refused_with_all_anchors(document: Document) -> None:
+def test_ambiguous_heading_is_refused_with_up_to_ten_anchors(document: Document) -> None:
     error = get_refusal(document, heading="words")
 
     assert (error.path, error.code) == ("/heading", "ambiguous_heading")
@@ -159,13 +155,8 @@ def test_ambiguous_heading_is_refused_with_all_anchors(document: Document) -> No
     )
     assert [each["index"] for each in error.expected] == [1, 4]
     assert get_section(document, anchor="words-1")["section"]["content"] == "## Words\n\nTwo.\n"
-
-
-def test_ambiguous_heading_lists_at_most_ten_anchors(document: Document) -> None:
     Document.objects.update(content="# Same\n" * 15)
-
     error = get_refusal(document, heading="Same")
-
     assert len(error.expected) == 10
     assert error.message.endswith("same-9 (line 10) and 5 more.")
 
@@ -189,9 +180,3 @@ def test_unknown_section_is_refused_with_a_hint(
 
     assert error.code == code
     assert message in error.message
-
-
-def test_document_without_headings_has_no_sections(document: Document) -> None:
-    Document.objects.update(content="Text.")
-
-    assert get_refusal(document, index=0).code == "no_headings"
