@@ -1,13 +1,14 @@
-import threading
+from functools import partial
 from typing import Any
 
 import pytest
-from django.db import connection, transaction
+from django.db import transaction
 
 from core.handler_contract import InvalidArgs
+from tests.support.concurrency import run_at_once
 from tests.support.loops import for_each
 from tests.support.rows.factories import MADE_AT, ProjectFactory, TaskFactory
-from tests.support.values.handler_calls import call_handler
+from tests.support.values.handler_calls import call_handler, get_field_error
 from workspace.models import Project, Task
 
 pytestmark = pytest.mark.both_databases
@@ -18,9 +19,7 @@ def set_parent(task: Task, parent: Any) -> Any:
 
 
 def get_refusal(task: Task, parent: Any) -> tuple[str, str, str]:
-    with pytest.raises(InvalidArgs) as refused:
-        set_parent(task, parent)
-    [error] = refused.value.field_errors
+    error = get_field_error(lambda: set_parent(task, parent))
     return error.path, error.code, error.message
 
 
@@ -34,15 +33,6 @@ def test_parent_is_set_shown_and_cleared(project: Project) -> None:
 
     assert set_parent(part, None).result["task"]["parent_task_id"] is None
     assert Task.objects.get(pk=part.pk).parent_task is None
-
-
-def test_create_accepts_a_parent(project: Project) -> None:
-    whole = TaskFactory(project=project)
-    sent = {"project_id": str(project.pk), "title": "Part", "parent_task_id": str(whole.pk)}
-
-    task = call_handler("create_onto_task", **sent).result["task"]
-
-    assert Task.objects.get(pk=task["id"]).parent_task == whole
 
 
 def test_missing_and_foreign_parent_tasks_are_refused_alike(project: Project) -> None:
@@ -78,9 +68,12 @@ def test_parent_circle_is_refused(project: Project, depth: int) -> None:
     assert Task.objects.get(pk=top.pk).parent_task is None
 
 
-def test_task_can_move_below_another_task_of_its_tree(project: Project) -> None:
+def test_task_can_be_created_in_a_tree_and_move_below_another_task_of_it(project: Project) -> None:
     top = TaskFactory(project=project)
-    one, two = TaskFactory.create_batch(2, project=project, parent_task=top)
+    one = TaskFactory(project=project, parent_task=top)
+    sent = {"project_id": str(project.pk), "title": "Part", "parent_task_id": str(top.pk)}
+    two = Task.objects.get(pk=call_handler("create_onto_task", **sent).result["task"]["id"])
+    assert two.parent_task == top
 
     set_parent(two, one.pk)
 
@@ -90,23 +83,16 @@ def test_task_can_move_below_another_task_of_its_tree(project: Project) -> None:
 @pytest.mark.django_db(transaction=True)
 def test_concurrent_moves_create_no_circle() -> None:
     one, two = TaskFactory.create_batch(2, project=ProjectFactory())
-    together = threading.Barrier(2)
     refused: list[InvalidArgs] = []
 
     def move(task: Task, parent: Task) -> None:
-        together.wait()
         try:
             with transaction.atomic():
                 set_parent(task, parent.pk)
         except InvalidArgs as error:
             refused.append(error)
-        connection.close()
 
-    threads = [threading.Thread(target=move, args=pair) for pair in ((one, two), (two, one))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    run_at_once([partial(move, one, two), partial(move, two, one)])
 
     assert [error.field_errors[0].code for error in refused] == ["circle"]
     assert Task.objects.filter(parent_task=None).count() == 1

@@ -8,7 +8,7 @@ import pytest
 from core.handler_contract import InvalidArgs
 from tests.support.loops import for_each
 from tests.support.rows.factories import ProfileFactory, TaskFactory
-from tests.support.values.handler_calls import call_handler
+from tests.support.values.handler_calls import AT, call_handler, get_field_error
 from workspace.models import CalendarEvent, Edge, Task
 from workspace.services.calendar import task_events, task_series
 
@@ -45,9 +45,7 @@ def list_events(until: str = "2026-03-09") -> list[str]:
 
 
 def get_error(task: Task, call: Any = update, **args: Any) -> tuple[str, str]:
-    with pytest.raises(InvalidArgs) as refused:
-        call(task, **args)
-    [error] = refused.value.field_errors
+    error = get_field_error(lambda: call(task, **args))
     return error.path, error.code
 
 
@@ -70,11 +68,7 @@ def test_deleting_asks_which_occurrences(task: Task) -> None:
         call_handler("delete_calendar_event", event_id=event)
     delete(task, scope="all")
     assert list_events() == []
-
-
-def test_recurring_task_without_a_date_has_no_occurrences_to_choose(db: None) -> None:
-    delete(TaskFactory(recurrence="daily"))
-
+    delete(TaskFactory(recurrence="daily"))  # without a date there are no occurrences to choose
     assert Task.objects.alive().count() == 0
 
 
@@ -218,10 +212,11 @@ def test_day_of_a_due_date_just_after_midnight(db: None) -> None:
 def test_changed_occurrence_keeps_what_only_its_event_has(task: Task) -> None:
     CalendarEvent.objects.update(location="Room 2", attendees=["Ines"], description="Agenda")
 
-    id = update(task, scope="following", occurrence_start=THURSDAY, title="Long").result["task"]["id"]
+    outcome = update(task, scope="following", occurrence_start=THURSDAY, title="Long")
 
-    event = CalendarEvent.objects.get(task=id)
+    event = CalendarEvent.objects.get(task=outcome.entity_id)
     assert (event.location, event.attendees, event.description) == ("Room 2", ["Ines"], "Agenda")
+    assert outcome.changed_ids == (str(task.pk), outcome.entity_id)
 
 
 def test_series_without_an_occurrence_is_deleted(db: None) -> None:
@@ -243,33 +238,18 @@ def test_following_the_first_that_is_left_means_all(db: None) -> None:
     assert Task.objects.alive().count() == 0
 
 
-def test_both_rows_of_a_split_are_told_to_the_history(task: Task) -> None:
-    outcome = update(task, scope="this", occurrence_start=THURSDAY, title="Long")
-
-    assert outcome.changed_ids == (str(task.pk), outcome.entity_id)
-
-
 def test_finishing_asks_which_occurrences_are_done(task: Task) -> None:
-    with pytest.raises(InvalidArgs) as refused:
-        update(task, state_key="done")
+    saturday = datetime(2026, 3, 7, 12, tzinfo=UTC)
+    error, without_one = (get_field_error(lambda at=at: update(task, state_key="done", at=at)) for at in (AT, saturday))
 
-    [error] = refused.value.field_errors
     assert (error.path, error.code) == ("/scope", "missing")
     assert error.message.startswith("It recurs weekdays, so say which occurrences are done. Send scope: this for one")
     assert error.send == {"scope": "this", "occurrence_start": "2026-03-02T09:00:00+01:00"}  # today's
+    assert (without_one.send, "2026-03-09T09:00" in without_one.message) == (None, True)
 
     update(task, state_key="done", **error.send)
     expected = [("done", MONDAY), ("todo", MONDAY + timedelta(days=1))]
     assert list(Task.objects.order_by("start_at").values_list("state_key", "start_at")) == expected
-
-
-def test_finishing_has_no_correction_on_a_day_without_an_occurrence(task: Task) -> None:
-    with pytest.raises(InvalidArgs) as refused:
-        update(task, state_key="done", at=datetime(2026, 3, 7, 12, tzinfo=UTC))
-
-    [error] = refused.value.field_errors
-    assert error.send is None
-    assert "2026-03-09T09:00" in error.message
 
 
 def test_finished_series_is_warned_about(task: Task) -> None:

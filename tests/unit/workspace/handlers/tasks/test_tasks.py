@@ -1,14 +1,12 @@
 from datetime import timedelta
 from typing import Any
 
-import pytest
 from pytest_django.fixtures import DjangoAssertNumQueries
 
-from core.handler_contract import InvalidArgs
 from tests.support.loops import for_each
 from tests.support.rows.factories import MADE_AT, TaskFactory
 from tests.support.rows.project_graph import create_edge
-from tests.support.values.handler_calls import AT, call_handler, list_field_errors
+from tests.support.values.handler_calls import AT, call_handler, get_field_error, list_field_errors
 from workspace.models import Plan, Project, Task
 
 NOW = "2026-03-02T12:30:00Z"  # calls.AT
@@ -45,31 +43,12 @@ def test_create_returns_the_stored_row_with_its_defaults(project: Project) -> No
     assert (task.created_at, task.updated_at) == (AT, AT)
 
 
-def test_create_stores_the_sent_fields_and_get_returns_them(project: Project) -> None:
-    sent = {
-        "title": "Write",
-        "description": "Two pages",
-        "type_key": "task.create.text",
-        "state_key": "in_progress",
-        "priority": 1,
-        "start_at": "2026-03-01T09:00:00+01:00",
-        "due_at": "2026-03-04T17:00:00.25Z",
-        "props": {"words": 800, "nothing": None},
-    }
-
-    row = create(project, **sent).result["task"]
-
-    assert row == call_handler("get_onto_task_details", task_id=row["id"]).result["task"]
-    assert row["start_at"] == "2026-03-01T08:00:00Z"
-    assert row["due_at"] == "2026-03-04T17:00:00.250000Z"
-    assert row["props"] == {"words": 800}
-    assert {name: row[name] for name in ("description", "type_key", "state_key", "priority")} == {
-        name: sent[name] for name in ("description", "type_key", "state_key", "priority")
-    }
-
-
 def get(task: Task, **sent: Any) -> Any:
     return call_handler("get_onto_task_details", task_id=str(task.pk), **sent).result
+
+
+def update(task: Task, **sent: Any) -> Any:
+    return call_handler("update_onto_task", task_id=str(task.pk), **sent)
 
 
 def test_get_lists_subtasks_most_urgent_first(project: Project) -> None:
@@ -187,15 +166,8 @@ def test_get_fits_the_project_context_into_the_remaining_characters(project: Pro
         "context": "c" * 500,
         "truncated": {"context": {"shown": 500, "length": 900, "next_offset": 500}},
     }
-
-
-def test_get_says_how_to_continue_the_project_context(project: Project) -> None:
-    Project.objects.update(context="c" * 700)
-    task = TaskFactory(project=project, description="d" * 700)
-
-    result = get(task, include_project_context=True, max_chars=500)
-
-    assert result["message"] == (
+    Task.objects.update(description="d" * 700)
+    assert get(task, include_project_context=True, max_chars=500)["message"] == (
         "The complete task. Cut: description; onto.task.get with field and offset returns the rest. "
         "Cut in project_context: context; onto.project.get with field and offset returns the rest."
     )
@@ -208,44 +180,38 @@ def test_get_with_field_returns_only_the_text(project: Project) -> None:
 
     assert result["task"].keys() == {"id", "title", "details", "truncated"}
     assert result["message"] == "details of the task, characters 100 to 600."
-    assert get(task, field="details", offset=600)["message"] == ("details of the task, characters 600 to 700, the end.")
-
-
-def test_offset_without_field_is_refused(project: Project) -> None:
-    assert list_field_errors(lambda: get(TaskFactory(project=project), offset=0)) == [("/offset", "no_field")]
+    assert get(task, field="details", offset=600)["message"] == "details of the task, characters 600 to 700, the end."
+    assert list_field_errors(lambda: get(task, offset=0)) == [("/offset", "no_field")]
 
 
 def test_update_adds_to_the_description_and_reports_it(project: Project) -> None:
-    task = TaskFactory(project=project, description="old")
-
-    outcome = call_handler("update_onto_task", task_id=str(task.pk), description="new", update_strategy="merge_llm")
-
-    assert Task.objects.get().description == "old\n\nnew"
-    assert outcome.result["message"] == f"Changed “{task.title}”: description (3 → 8 characters, old text kept)."
-    assert outcome.warnings == ("No model is configured to merge texts, so description was appended.",)
-
-
-def test_update_that_adds_nothing_changes_nothing(project: Project) -> None:
     task = TaskFactory(project=project, title="Old", description="old")
 
-    with pytest.raises(InvalidArgs):
-        call_handler("update_onto_task", task_id=str(task.pk), title="New", update_strategy="append")
-
+    assert list_field_errors(lambda: update(task, title="New", update_strategy="append")) == [
+        ("/update_strategy", "no_content")
+    ]
     assert (Task.objects.get().title, Task.objects.get().description) == ("Old", "old")
+    outcome = update(task, description="new", update_strategy="merge_llm")
+    assert Task.objects.get().description == "old\n\nnew"
+    assert outcome.result["message"] == "Changed “Old”: description (3 → 8 characters, old text kept)."
+    assert outcome.warnings == ("No model is configured to merge texts, so description was appended.",)
 
 
 def test_clearing_recurrence_clears_its_end(project: Project) -> None:
     end = MADE_AT + timedelta(days=90)
     task = TaskFactory(project=project, recurrence="weekly", recurrence_until=end)
 
-    call_handler("update_onto_task", task_id=str(task.pk), recurrence="daily")
+    update(task, recurrence="daily")
     task.refresh_from_db()
     kept = task.recurrence_until
-    once = call_handler("update_onto_task", task_id=str(task.pk), recurrence=None)
+    once = update(task, recurrence=None)
+    error = get_field_error(lambda: update(task, recurrence_until="2026-05-30T09:00:00Z"))
 
     assert kept == end
     assert once.result["task"]["recurrence_until"] is None
     assert "recurrence_until" in once.result["message"]
+    assert (error.path, error.code) == ("/recurrence_until", "no_recurrence")
+    assert "also send recurrence" in error.message
 
 
 @for_each(
@@ -262,24 +228,10 @@ def test_update_refuses_a_start_after_the_recurrence_end(
 ) -> None:
     task = TaskFactory(project=project, recurrence="weekly", recurrence_until=MADE_AT + timedelta(days=90), **dates)
 
-    with pytest.raises(InvalidArgs) as refused:
-        call_handler("update_onto_task", task_id=str(task.pk), **sent)
+    error = get_field_error(lambda: update(task, **sent))
 
-    [error] = refused.value.field_errors
     assert (error.path, error.code) == (path, "out_of_order")
     assert "recurrence_until" in error.message
     # An old error does not block changes of other fields.
     Task.objects.update(recurrence_until=MADE_AT - timedelta(days=1))
-    outcome = call_handler("update_onto_task", task_id=str(task.pk), title="New")
-    assert outcome.warnings == ("The task recurs, so all its occurrences changed.",)
-
-
-def test_recurrence_end_without_recurrence_is_refused(project: Project) -> None:
-    task = TaskFactory(project=project)
-
-    with pytest.raises(InvalidArgs) as refused:
-        call_handler("update_onto_task", task_id=str(task.pk), recurrence_until="2026-05-30T09:00:00Z")
-
-    [error] = refused.value.field_errors
-    assert (error.path, error.code) == ("/recurrence_until", "no_recurrence")
-    assert "also send recurrence" in error.message
+    assert update(task, title="New").warnings == ("The task recurs, so all its occurrences changed.",)
