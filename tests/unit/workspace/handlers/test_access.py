@@ -33,83 +33,51 @@ ROWS = tuple(ENTITY_TYPE_BY_NAME.values())
 PROJECT_ID = {"project_id": "{project}"}
 TASK_ID = {"task_id": "{task}"}
 DOCUMENT_ID = {"document_id": "{document}"}
-GOAL_ID = {"goal_id": "{goal}"}
-PLAN_ID = {"plan_id": "{plan}"}
-MILESTONE_ID = {"milestone_id": "{milestone}"}
 LINK = {"src_kind": "task", "src_id": "{task}", "dst_kind": "document", "dst_id": "{document}", "rel": "references"}
-RISK_ID = {"risk_id": "{risk}"}
-REQUIREMENT_ID = {"requirement_id": "{requirement}"}
 EVENT_ID = {"event_id": "{event}"}
 NEW_EVENT = {"title": "New", "start_at": "2026-03-05"}
 NODE = {"id": "{task}", "kind": "task", "connections": [{"id": "{plan}", "kind": "plan"}]}
-READ = {"owner": None, "editor": None, "viewer": None, "left": NotFound, "stranger": NotFound}
+Refusals = dict[str, type[OpRefusal] | None]  # by role
+READ: Refusals = {"owner": None, "editor": None, "viewer": None, "left": NotFound, "stranger": NotFound}
 CHANGE = READ | {"viewer": Forbidden}
 OWN = CHANGE | {"editor": Forbidden}
 
-TABLE: dict[str, tuple[dict[str, Any], dict[str, type[OpRefusal] | None]]] = {
+# The ops that every kind of row has.
+GENERIC_OPS: dict[str, tuple[dict[str, Any], Refusals]] = {}
+for kind in ROWS:
+    if kind is not PROJECT:
+        row_id, new_name = {f"{kind.name}_id": f"{{{kind.name}}}"}, {kind.label: "New"}
+        GENERIC_OPS |= {
+            f"list_onto_{kind.plural}": (PROJECT_ID, READ),  # for a named project
+            f"search_onto_{kind.plural}": (PROJECT_ID | {"query": "canary"}, READ),
+            f"get_onto_{kind.name}_details": (row_id, READ),
+            f"create_onto_{kind.name}": (PROJECT_ID | new_name, CHANGE),
+            f"update_onto_{kind.name}": (row_id | new_name, CHANGE),
+            f"delete_onto_{kind.name}": (row_id, CHANGE),
+        }
+
+TABLE: dict[str, tuple[dict[str, Any], Refusals]] = GENERIC_OPS | {
     "get_onto_project_details": (PROJECT_ID, READ),
-    "get_onto_task_details": (TASK_ID, READ),
-    "list_onto_tasks": (PROJECT_ID, READ),  # for a named project
-    "search_onto_tasks": (PROJECT_ID | {"query": "canary"}, READ),
     "update_onto_project": (PROJECT_ID | {"name": "New"}, CHANGE),
-    "create_onto_task": (PROJECT_ID | {"title": "New"}, CHANGE),
-    "update_onto_task": (TASK_ID | {"title": "New"}, CHANGE),
-    "delete_onto_task": (TASK_ID, CHANGE),
+    "delete_onto_project": (PROJECT_ID, OWN),
     "schedule_task": (TASK_ID | {"start_at": "2026-03-09T09:00"}, CHANGE),
-    "get_onto_document_details": (DOCUMENT_ID, READ),
-    "list_onto_documents": (PROJECT_ID, READ),
-    "search_onto_documents": (PROJECT_ID | {"query": "canary"}, READ),
-    "create_onto_document": (PROJECT_ID | {"title": "New"}, CHANGE),
-    "update_onto_document": (DOCUMENT_ID | {"content": "New"}, CHANGE),
-    "delete_onto_document": (DOCUMENT_ID, CHANGE),
     "get_document_tree": (PROJECT_ID, READ),
     "get_document_path": (DOCUMENT_ID, READ),
     "get_document_outline": (DOCUMENT_ID, READ),
     "read_document_section": (DOCUMENT_ID | {"index": 0}, READ),
     "move_document_in_tree": (DOCUMENT_ID, CHANGE),
-    "get_onto_goal_details": (GOAL_ID, READ),
-    "list_onto_goals": (PROJECT_ID, READ),
-    "search_onto_goals": (PROJECT_ID | {"query": "canary"}, READ),
-    "create_onto_goal": (PROJECT_ID | {"name": "New"}, CHANGE),
-    "update_onto_goal": (GOAL_ID | {"name": "New"}, CHANGE),
-    "delete_onto_goal": (GOAL_ID, CHANGE),
-    "get_onto_plan_details": (PLAN_ID, READ),
-    "list_onto_plans": (PROJECT_ID, READ),
-    "search_onto_plans": (PROJECT_ID | {"query": "canary"}, READ),
-    "create_onto_plan": (PROJECT_ID | {"name": "New"}, CHANGE),
-    "update_onto_plan": (PLAN_ID | {"name": "New"}, CHANGE),
-    "delete_onto_plan": (PLAN_ID, CHANGE),
-    "get_onto_milestone_details": (MILESTONE_ID, READ),
-    "list_onto_milestones": (PROJECT_ID, READ),
-    "search_onto_milestones": (PROJECT_ID | {"query": "canary"}, READ),
-    "create_onto_milestone": (PROJECT_ID | {"title": "New"}, CHANGE),
-    "update_onto_milestone": (MILESTONE_ID | {"title": "New"}, CHANGE),
-    "delete_onto_milestone": (MILESTONE_ID, CHANGE),
     "list_task_documents": (TASK_ID, READ),
     "create_task_document": (TASK_ID | {"title": "New"}, CHANGE),
     "get_entity_relationships": ({"entity_id": "{task}"}, READ),
     "get_linked_entities": ({"entity_kind": "task", "entity_id": "{task}"}, READ),
     "link_onto_entities": (LINK, CHANGE),
     "unlink_onto_edge": ({"edge_id": "{edge}"}, CHANGE),
-    "delete_onto_project": (PROJECT_ID, OWN),
     # To another project of the owner, which nobody else can see.
     "move_onto_task": (
         TASK_ID | {"project_id": "{destination}", "expected_project_id": "{project}"},
         CHANGE | {"editor": NotFound},
     ),
     "shift_onto_tasks": ({"days": 1, "task_ids": ["{task}"]}, CHANGE),
-    "list_onto_risks": (PROJECT_ID, READ),
-    "search_onto_risks": (PROJECT_ID | {"query": "canary"}, READ),
-    "get_onto_risk_details": (RISK_ID, READ),
-    "create_onto_risk": (PROJECT_ID | {"title": "New", "impact": "low"}, CHANGE),
-    "update_onto_risk": (RISK_ID | {"title": "New"}, CHANGE),
-    "delete_onto_risk": (RISK_ID, CHANGE),
-    "list_onto_requirements": (PROJECT_ID, READ),
-    "search_onto_requirements": (PROJECT_ID | {"query": "canary"}, READ),
-    "get_onto_requirement_details": (REQUIREMENT_ID, READ),
-    "create_onto_requirement": (PROJECT_ID | {"text": "New"}, CHANGE),
-    "update_onto_requirement": (REQUIREMENT_ID | {"text": "New"}, CHANGE),
-    "delete_onto_requirement": (REQUIREMENT_ID, CHANGE),
     "search_ontology": (PROJECT_ID | {"query": "canary"}, READ),
     "list_calendar_events": (PROJECT_ID | {"query": "canary"}, READ),
     "get_calendar_event_details": (EVENT_ID, READ),

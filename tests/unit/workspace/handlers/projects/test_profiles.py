@@ -3,6 +3,7 @@ from datetime import UTC, datetime
 from tests.support.loops import for_each
 from tests.support.rows.factories import ProfileFactory
 from tests.support.values.handler_calls import call_handler
+from workspace.models import Profile
 
 NOON = datetime(2026, 7, 1, 12, 0, 0, 5, tzinfo=UTC)  # a Wednesday
 
@@ -31,10 +32,11 @@ def test_get_returns_defaults_and_says_so(db: None) -> None:
 
     result = call_handler("get_user_profile", subject="s", at=NOON).result
 
-    assert result["profile"]["name"] is None
-    assert result["profile"]["time_zone"] == "UTC"
+    assert (result["profile"]["name"], result["profile"]["time_zone"]) == (None, "UTC")
+    assert {day for day, hours in result["profile"]["working_hours"].items() if not hours} == {"saturday", "sunday"}
     assert result["profile"]["local_time"] == "2026-07-01T12:00:00Z"
     assert result["message"].startswith("The user has no profile yet")
+    assert Profile.objects.count() == 1  # the defaults are not stored
 
 
 @for_each("part", ["name", "working_hours", "preferences"], undone=True)

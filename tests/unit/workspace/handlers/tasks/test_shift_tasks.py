@@ -29,6 +29,7 @@ def test_dates_move_and_everything_else_stays(project: Project) -> None:
     task.refresh_from_db()
     assert (task.start_at, task.due_at, task.priority) == (DUE + timedelta(days=1), DUE + timedelta(days=3), 2)
     assert task.updated_at == AT
+    assert CalendarEvent.objects.get(task_event_kind="due").end_at == task.due_at
     assert Task.objects.get(pk=dateless.pk).updated_at == MADE_AT
     assert outcome.result == {
         "tasks": [
@@ -43,13 +44,6 @@ def test_dates_move_and_everything_else_stays(project: Project) -> None:
         "message": "Moved the dates of 1 task 3 days later; tasks has the new ones. "
         "Milestones, plans and other events keep theirs.",
     }
-
-
-def test_calendar_moves_along(project: Project) -> None:
-    TaskFactory(project=project, due_at=DUE)
-    shift(1, project_id=str(project.pk))
-
-    assert CalendarEvent.objects.get(deleted_at=None).end_at == DUE + timedelta(days=1)
 
 
 def test_local_time_stays_the_same_when_the_clocks_change(project: Project) -> None:
@@ -140,14 +134,11 @@ def test_task_is_never_due_before_it_starts_when_the_clocks_change(
 
 
 @for_each("args", [{}, {"state_key": []}, {"overdue": False}], undone=True)
-def test_call_without_a_filter_is_refused(project: Project, args: dict[str, Any]) -> None:
+def test_call_without_a_filter_or_days_is_refused(project: Project, args: dict[str, Any]) -> None:
     with pytest.raises(InvalidArgs, match="Say which tasks: send one or more of task_ids, project_id"):
         shift(1, **args)
-
-
-def test_no_days_are_refused(project: Project) -> None:
     with pytest.raises(InvalidArgs, match="days is 0"):
-        shift(0, project_id=str(project.pk))
+        shift(0, project_id=str(project.pk), **args)
 
 
 def test_overdue_false_filters_nothing(project: Project) -> None:
