@@ -1,7 +1,7 @@
 from typing import Any
 
 from tests.support.loops import for_each
-from workspace.entity_types import DOCUMENT, GOAL, PLAN, PROJECT, RISK, TASK
+from workspace.entity_types import DOCUMENT, PROJECT, RISK, TASK
 from workspace.models import Document, Project, Risk, Task
 from workspace.services.documents import merging
 
@@ -59,8 +59,10 @@ def test_replace_needs_no_text_and_null_clears() -> None:
 
 def test_texts_without_a_strategy_are_replaced() -> None:
     merged = merge(description="new", details="d", title="t", update_strategy="append")
+    risk = merging.apply_update_strategy(Risk(title="R", description="old"), kind=RISK, sent={"description": "new"})
 
     assert (merged.fields["details"], merged.fields["title"]) == ("d", "t")
+    assert risk.fields == {"description": "new"}
 
 
 def test_document_update_adds_to_both_texts() -> None:
@@ -101,10 +103,3 @@ def test_merged_text_beyond_its_limit_is_refused() -> None:
 def test_merge_instructions_without_a_merge_cause_a_warning() -> None:
     assert merge(description="new", merge_instructions="Sort").warnings == (merging.UNUSED_INSTRUCTIONS_WARNING,)
     assert merge(description="new", merge_instructions="Sort", update_strategy="merge_llm").warnings == ()
-
-
-def test_strategies_apply_to_these_kinds() -> None:
-    expected = {"goal": {"description": "replace"}, "plan": {"description": "replace"}}
-    assert {kind.name: dict(kind.update_strategies) for kind in (GOAL, PLAN)} == expected
-    merged = merging.apply_update_strategy(Risk(title="R", description="old"), kind=RISK, sent={"description": "new"})
-    assert merged.fields == {"description": "new"}

@@ -147,14 +147,6 @@ def test_restore_without_its_parent_goes_to_the_root(project: Project, documents
     assert read_dense_titles(project) == {"F": {}, "B": {"C": {}}, "A": {}}
 
 
-def test_child_of_a_document_deleted_elsewhere_is_shown_at_the_root(
-    project: Project, documents: dict[str, Document]
-) -> None:
-    Document.objects.filter(pk=documents["B"].pk).update(deleted_at=AT)
-
-    assert documents["C"].pk in DocumentForest.load(project.pk).get_children(None)
-
-
 def test_each_project_has_its_own_tree(project: Project, documents: dict[str, Document]) -> None:
     other = ProjectFactory()
     create_documents(other, {"X": {}, "Y": {}})

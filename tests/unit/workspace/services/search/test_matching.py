@@ -1,6 +1,5 @@
 import pytest
 from django.db import connection
-from pytest_django.fixtures import DjangoAssertNumQueries
 
 from tests.support.loops import for_each
 from tests.support.rows.factories import DocumentFactory
@@ -31,13 +30,6 @@ def test_words_in_returns_matched_words_as_bits_on_both_databases(
 
     assert Document.objects.values_list(WordsIn("content", words)).get() == (bits,)
     assert search.get_word_mask(text, *words) == bits
-
-
-def test_text_is_folded_once_for_all_words(db: None, django_assert_num_queries: DjangoAssertNumQueries) -> None:
-    with django_assert_num_queries(1) as query:
-        list(Document.objects.values_list(WordsIn("content", ["a", "b", "c"])))
-
-    assert query.captured_queries[0]["sql"].count('"content"') == 1
 
 
 def test_new_connection_has_the_sql_function(transactional_db: None) -> None:

@@ -1,6 +1,5 @@
 from typing import Any
 
-import pytest
 from pytest_django.fixtures import DjangoAssertNumQueries
 
 from tests.support.loops import for_each
@@ -39,13 +38,3 @@ def test_statement_of_a_kind_reads_each_text_once(db: None, django_assert_num_qu
 
     assert query.captured_queries[0]["sql"].count('"content"') == 1
     assert sighting.word_masks == (0b001, 0b000, 0b010, 0b000)  # title, description, content, ai_summary
-
-
-def test_kind_with_too_many_rows_is_marked_as_cut(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ranking, "MAX_ROWS", 2)
-    DocumentFactory.create_batch(2, title="a")
-    assert scan("a").cut_kinds == []
-
-    DocumentFactory(title="a")
-    assert scan("a").cut_kinds == [DOCUMENT]
-    assert len(scan("a").matches) == 2
