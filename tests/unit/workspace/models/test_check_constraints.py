@@ -3,6 +3,7 @@
 import uuid
 from collections.abc import Callable
 from datetime import timedelta
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -25,7 +26,7 @@ from tests.support.rows.factories import (
     RiskFactory,
     TaskFactory,
 )
-from workspace.models import CalendarEvent, Edge, MemberRole, Membership, Project, Task
+from workspace.models import CalendarEvent, Document, Edge, Membership, Project, Task
 
 pytestmark = pytest.mark.both_databases
 
@@ -114,114 +115,71 @@ CHECKS = {
 }
 
 
-@for_each("name, make", CHECKS.items(), undone=True)
-def test_constraint_refuses_by_its_name(db: None, name: str, make: Callable[[], models.Model]) -> None:
-    with pytest.raises(IntegrityError, match=name), transaction.atomic():
-        make()
-
-
-def test_membership_is_unique_per_subject_even_after_leaving(db: None) -> None:
-    membership = MembershipFactory(subject="s", role=MemberRole.VIEWER, deleted_at=MADE_AT)
-
-    with pytest.raises(IntegrityError) as refused, transaction.atomic():
-        MembershipFactory(subject="s", project=membership.project, role=MemberRole.EDITOR)
-
-    # SQLite names the columns of a unique constraint, PostgreSQL the constraint.
-    sqlite = "workspace_membership.subject, workspace_membership.project_id"
-    assert (sqlite if connection.vendor == "sqlite" else "membership_unique_subject") in str(refused.value)
-
-
-def test_edge_is_unique_until_it_is_removed(db: None) -> None:
-    first = make_edge()
-
-    with pytest.raises(IntegrityError) as refused, transaction.atomic():
-        make_edge()
-    Edge.objects.filter(pk=first.pk).update(deleted_at=MADE_AT)
-    make_edge()
-
-    columns = "workspace_edge.src_id, workspace_edge.rel, workspace_edge.dst_id"
-    assert (columns if connection.vendor == "sqlite" else "edge_unique_while_alive") in str(refused.value)
-
-
-def test_task_date_event_is_unique_until_it_is_deleted(db: None) -> None:
-    first = make_task_event(task_event_kind="due")
-    again = {"project": first.project, "task": first.task, "task_event_kind": "due"}
-
-    with pytest.raises(IntegrityError) as refused, transaction.atomic():
-        EventFactory(**again)
-    EventFactory(**again | {"task_event_kind": ""})
-    CalendarEvent.objects.filter(pk=first.pk).update(deleted_at=MADE_AT)
-    EventFactory(**again)
-
-    columns = "workspace_calendarevent.task_id, workspace_calendarevent.task_event_kind"
-    assert (columns if connection.vendor == "sqlite" else "event_unique_of_task_date") in str(refused.value)
-
-
-def test_project_has_only_one_calendar(db: None) -> None:
-    first = ProjectCalendarFactory()
-
-    with pytest.raises(IntegrityError) as refused, transaction.atomic():
-        ProjectCalendarFactory(project=first.project)
-
-    column = "workspace_projectcalendar.project_id"
-    assert (column if connection.vendor == "sqlite" else "calendar_one_of_project_while_alive") in str(refused.value)
-
-
-def test_subject_has_only_one_profile(db: None) -> None:
-    ProfileFactory(subject="s")
-
-    with pytest.raises(IntegrityError) as refused, transaction.atomic():
-        ProfileFactory(subject="s")
-
-    expected = "workspace_profile.subject" if connection.vendor == "sqlite" else "profile_unique_subject"
-    assert expected in str(refused.value)
-
-
-def test_document_position_is_unique_until_the_document_is_deleted(db: None) -> None:
+def make_document_below() -> Document:
     top = DocumentFactory()
-    below = DocumentFactory(project=top.project, parent=top)
-    places = {
-        "document_place_at_root_unique": (top, "workspace_document.project_id, workspace_document.position"),
-        "document_place_below_unique": (below, "workspace_document.parent_id, workspace_document.position"),
-    }
+    document: Document = DocumentFactory(project=top.project, parent=top)
+    return document
 
-    for name, (there, columns) in places.items():
-        place = {"project": top.project, "parent": there.parent, "position": there.position}
-        with pytest.raises(IntegrityError) as refused, transaction.atomic():
-            DocumentFactory(**place)
-        assert (columns if connection.vendor == "sqlite" else name) in str(refused.value)
-        DocumentFactory(**place, deleted_at=MADE_AT)
+
+def save_copy(row: models.Model) -> None:
+    row.pk = None
+    row._state.adding = True
+    row.save()
+
+
+# A row of which no copy can be saved, and its unique columns: SQLite names these, PostgreSQL the constraint.
+UNIQUE: dict[str, tuple[Callable[[], Any], str]] = {
+    "membership_unique_subject": (
+        lambda: MembershipFactory(deleted_at=MADE_AT),
+        "workspace_membership.subject, workspace_membership.project_id",
+    ),
+    "profile_unique_subject": (ProfileFactory, "workspace_profile.subject"),
+    "edge_unique_while_alive": (make_edge, "workspace_edge.src_id, workspace_edge.rel, workspace_edge.dst_id"),
+    "event_unique_of_task_date": (
+        lambda: make_task_event(task_event_kind="due"),
+        "workspace_calendarevent.task_id, workspace_calendarevent.task_event_kind",
+    ),
+    "calendar_one_of_project_while_alive": (ProjectCalendarFactory, "workspace_projectcalendar.project_id"),
+    "document_place_at_root_unique": (DocumentFactory, "workspace_document.project_id, workspace_document.position"),
+    "document_place_below_unique": (make_document_below, "workspace_document.parent_id, workspace_document.position"),
+}
+
+
+@for_each("name, make, columns", [(name, *rest) for name, rest in UNIQUE.items()], undone=True)
+def test_row_is_unique_until_it_is_deleted(db: None, name: str, make: Callable[[], Any], columns: str) -> None:
+    row = make()
+
+    with pytest.raises(IntegrityError) as refused, transaction.atomic():
+        save_copy(row)
+
+    assert (columns if connection.vendor == "sqlite" else name) in str(refused.value)
+    if name not in ("membership_unique_subject", "profile_unique_subject"):  # these stay unique
+        type(row)._default_manager.update(deleted_at=MADE_AT)
+        save_copy(row)
 
 
 def test_every_constraint_has_a_test_in_this_module() -> None:
     names = {c.name for model in apps.get_app_config("workspace").get_models() for c in model._meta.constraints}
-    unique = {"membership_unique_subject", "edge_unique_while_alive"}
 
-    unique |= {"document_place_at_root_unique", "document_place_below_unique", "event_unique_of_task_date"}
-    unique |= {"calendar_one_of_project_while_alive", "profile_unique_subject"}
-    assert names == {*CHECKS, *unique}
+    assert names == {*CHECKS, *UNIQUE}
 
 
-STAMPED = [
+MORE_CHECKS = [
     ("project_completed_at_while_completed", lambda: ProjectFactory(state_key="completed")),
     ("task_completed_at_while_done", lambda: TaskFactory(state_key="done", completed_at=None)),
     ("goal_completed_at_while_achieved", lambda: GoalFactory(state_key="achieved", completed_at=None)),
     ("plan_completed_at_while", lambda: PlanFactory(state_key="completed", completed_at=None)),
     ("milestone_stamped", lambda: MilestoneFactory(state_key="completed", completed_at=None)),
     ("risk_mitigated_at_while", lambda: RiskFactory(state_key="mitigated", mitigated_at=None)),
+    ("task_priority_in_range", lambda: TaskFactory(priority=0)),
+    ("task_priority_in_range", lambda: TaskFactory(priority=-1)),
 ]
 
 
-@for_each("name, make", STAMPED, undone=True)
-def test_state_without_its_timestamp_is_refused(db: None, name: str, make: Callable[[], models.Model]) -> None:
+@for_each("name, make", [*CHECKS.items(), *MORE_CHECKS], undone=True)
+def test_constraint_refuses_by_its_name(db: None, name: str, make: Callable[[], models.Model]) -> None:
     with pytest.raises(IntegrityError, match=name), transaction.atomic():
         make()
-
-
-@for_each("priority", [0, -1], undone=True)
-def test_priority_below_the_scale_is_refused(db: None, priority: int) -> None:
-    with pytest.raises(IntegrityError, match="task_priority_in_range"), transaction.atomic():
-        TaskFactory(priority=priority)
 
 
 def test_same_start_and_end_are_allowed(db: None) -> None:
