@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.loops import for_each
 from tests.support.rows.factories import DocumentFactory, ProjectFactory, TaskFactory
-from tests.support.values.handler_calls import call_handler
+from tests.support.values.handler_calls import AT, call_handler
 from workspace.entity_types import ENTITY_TYPE_BY_NAME
 from workspace.models import Project, Task
 from workspace.services.entities import duplicates
@@ -37,22 +37,13 @@ def test_other_titles_are_not_warned_about(task: Task, title: str) -> None:
     assert create(task.project, title) == ()
 
 
-@for_each("change", [{"state_key": "done"}, {"title": "Done"}], undone=True)
-def test_done_and_renamed_rows_are_not_open_duplicates(task: Task, change: dict[str, str]) -> None:
-    call_handler("update_onto_task", task_id=str(task.pk), **change)
-
-    assert create(task.project, "Call the printers") == ()
-
-
-def test_rows_of_another_parent_or_project_are_different(task: Task) -> None:
+@for_each("change", [{"state_key": "done", "completed_at": AT}, {"title": "Done"}, {"deleted_at": AT}], undone=True)
+def test_done_renamed_and_deleted_rows_are_not_open_duplicates(task: Task, change: dict[str, Any]) -> None:
     parent = TaskFactory(title="Print", project=task.project)
-
     assert create(task.project, task.title, parent_task_id=str(parent.pk)) == ()
     assert create(ProjectFactory(created_by="owner"), task.title) == ()
 
-
-def test_deleted_rows_are_no_duplicates(task: Task) -> None:
-    call_handler("delete_onto_task", task_id=str(task.pk))
+    Task.objects.filter(title=task.title).update(**change)
 
     assert create(task.project, task.title) == ()
 

@@ -24,7 +24,7 @@ def task(**fields: Any) -> Task:
 
 
 def test_abbreviated_row_omits_empty_and_false_fields_and_has_json_values() -> None:
-    assert abbreviated(task()) == {
+    shown = {
         "id": "00000000-0000-0000-0000-000000000001",
         "project_id": "00000000-0000-0000-0000-000000000002",
         "project_name": "Launch",
@@ -32,6 +32,10 @@ def test_abbreviated_row_omits_empty_and_false_fields_and_has_json_values() -> N
         "state_key": "todo",
         "priority": 3,
     }
+
+    assert abbreviated(task()) == shown
+    recurring = task(recurrence="weekly", due_at=MADE_AT + timedelta(microseconds=5))
+    assert abbreviated(recurring) == shown | {"is_recurring": True, "due_at": "2026-03-01T09:00:00Z"}
 
 
 @for_each(
@@ -84,15 +88,6 @@ def test_brain_dump_row_has_summary_and_operation_count() -> None:
 )
 def test_task_is_overdue_when_due_before_now_and_not_done(fields: dict[str, Any], overdue: bool) -> None:
     assert abbreviated(task(**fields)).get("is_overdue", False) is overdue
-
-
-@for_each("recurrence, recurring", [("", False), ("weekly", True)])
-def test_task_is_recurring_when_it_has_a_recurrence(recurrence: str, recurring: bool) -> None:
-    assert abbreviated(task(recurrence=recurrence)).get("is_recurring", False) is recurring
-
-
-def test_times_of_an_abbreviated_row_are_to_the_second() -> None:
-    assert abbreviated(task(due_at=MADE_AT + timedelta(microseconds=5)))["due_at"] == "2026-03-01T09:00:00Z"
 
 
 @for_each(
