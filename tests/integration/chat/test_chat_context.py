@@ -71,62 +71,36 @@ def test_context_is_a_fraction_of_the_complete_data(api: Api) -> None:
     assert _count_tokens(_load(api, PLACES["project"])) < MAX_SHARE_OF_COMPLETE_DATA * complete
 
 
-def test_context_of_a_project_has_its_rows_and_their_names(api: Api) -> None:
-    context = _load(api, PLACES["project"])
-    text = context.system_message
-    for fact in (
+FACTS = {
+    "project": (
         "Website relaunch",
         "active, 17% complete",
         "20 active, 4 done, 24 total",
         "- Next milestone: ",
         "- Note: ",
-    ):
-        assert fact in text
-    assert context.names[HOMEPAGE_COPY] == "Draft the homepage copy"
-    assert "- [1] Draft the homepage copy (" in text
-    assert text.count("\n- [") == 5
-
-
-def test_context_of_a_task_has_its_project_links_and_siblings(api: Api) -> None:
-    context = _load(api, PLACES["task"])
-    text = context.system_message
-    for fact in (
+        "- [1] Draft the homepage copy (",
+    ),
+    "task": (
         "State: in_progress, priority 1",
         f"Project: Website relaunch {WEBSITE}",
         "document Tone guide",
         "[100 of 184",
-    ):
+    ),
+    "calendar": ("Working hours: mon-thu 09:00-12:30", "- 18:00-19:00 Water the plants", "20 of "),
+    # The plants are watered every day, so also today.
+    "global": ("- Kitchen renovation (active, 14 active of 18 tasks)", "- 18:00-19:00 Water the plants"),
+}
+
+
+@for_each("name, facts", FACTS.items())
+def test_context_of_a_place_has_its_facts(api: Api, name: str, facts: tuple[str, ...]) -> None:
+    context = _load(api, PLACES[name])
+    text = context.system_message
+    for fact in facts:
         assert fact in text
-    assert text.count("\n- [") == 5  # siblings
-    assert context.names[WEBSITE] == "Website relaunch"
-
-
-def test_context_of_the_calendar_has_events_and_hours(api: Api) -> None:
-    text = _load(api, PLACES["calendar"]).system_message
-    assert "Working hours: mon-thu 09:00-12:30" in text
-    assert "- 18:00-19:00 Water the plants" in text
-    assert "20 of " in text
-
-
-def test_context_without_a_place_has_projects_and_tasks(api: Api) -> None:
-    text = _load(api, PLACES["global"]).system_message
-    assert "- Kitchen renovation (active, 14 active of 18 tasks)" in text
-    assert text.count("\n- [") == 5
-    assert "- 18:00-19:00 Water the plants" in text  # every day, so today
-
-
-def test_context_of_a_project_that_does_not_exist_says_so(api: Api) -> None:
-    context = _load(api, Place("project", project_id=HOMEPAGE_COPY))
-    assert "does not exist or that they may not see" in context.system_message
-    assert "Lena Hoffmann" in context.system_message
-
-
-def test_context_names_only_tools_that_are_shown(api: Api) -> None:
-    text = _load(api, PLACES["global"], surface="legacy").system_message
-    assert "list_onto_tasks {" in text
-    assert "get_onto_task_details" not in text  # only in a project
-    assert "tool_exec" not in text
-    assert "onto.task" not in text
+    assert name == "calendar" or text.count("\n- [") == 5  # tasks; of a task, those beside it
+    assert name != "project" or context.names[HOMEPAGE_COPY] == "Draft the homepage copy"
+    assert name != "task" or context.names[WEBSITE] == "Website relaunch"
 
 
 def test_tool_definitions_of_the_gateway_surface_are_within_their_budget(api: Api) -> None:
