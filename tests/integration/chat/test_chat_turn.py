@@ -20,6 +20,7 @@ from workspace.models import Project, Task
 
 TASK_TITLE = "Draft the homepage copy"
 PROJECT = {"type": "project", "project_id": DEMO_PROJECT_ID}
+EXPLORE = exec_call("x.agent.run", agent="explorer", task="Which tasks are blocked?")
 
 
 def find_task() -> Task:
@@ -44,15 +45,8 @@ def stop_after(chat: ChatHarness, op: str) -> None:
 def test_a_question_is_answered_from_one_list(chat: ChatHarness) -> None:
     turn = chat.say("High-priority tasks?", [exec_call("onto.task.list", priority=[1])], "Three tasks are urgent.")
 
-    assert [type for type, _ in turn.events if type not in ("text",)] == [
-        "context",
-        "tool",
-        "operation",
-        "tool",
-        "operation",
-        "usage",
-        "done",
-    ]
+    types = [type for type, _ in turn.events if type != "text"]
+    assert types == ["context", "tool", "operation", "tool", "operation", "usage", "done"]
     assert chat.paths() == ["batch", "exec"]  # the context, and the list
     start, end = turn.of_type("tool")
     assert (start["status"], end["status"], start["id"]) == ("start", "success", end["id"])
@@ -67,15 +61,8 @@ def test_a_write_changes_the_row_and_is_in_the_ledger(chat: ChatHarness) -> None
     turn = chat.say("Done!", [exec_call("onto.task.update", task_id=str(task.pk), state_key="done")], "It is done.")
 
     assert find_task().state_key == "done"
-    assert turn.written == [
-        {
-            "entity": "task",
-            "action": "update",
-            "entity_id": str(task.pk),
-            "entity_name": TASK_TITLE,
-            "status": "success",
-        }
-    ]
+    row = {"entity": "task", "entity_id": str(task.pk), "entity_name": TASK_TITLE}
+    assert turn.written == [row | {"action": "update", "status": "success"}]
     start, end = turn.of_type("operation")
     assert (start["status"], end["status"]) == ("start", "success")
     assert start["entity_id"] == str(task.pk)
@@ -129,8 +116,7 @@ def test_created_project_moves_the_conversation(chat: ChatHarness) -> None:
 
 
 def test_deleted_project_is_left(chat: ChatHarness) -> None:
-    place = {"type": "project", "project_id": DEMO_PROJECT_ID}
-    asked = chat.say("Delete it", [exec_call("onto.project.delete", project_id=DEMO_PROJECT_ID)], context=place)
+    asked = chat.say("Delete it", [exec_call("onto.project.delete", project_id=DEMO_PROJECT_ID)], context=PROJECT)
 
     done = chat.decide(asked, "It is deleted.", approve=True)
 
@@ -145,13 +131,14 @@ def test_task_is_sent_with_its_project_which_is_read_once(chat: ChatHarness) -> 
 
     turn = chat.say("Add a task", [exec_call("onto.task.create", title="Beside it")], "Added.", context=place)
 
+    session = str(turn.conversation.pk)
     assert Task.objects.get(title="Beside it").project_id == UUID(DEMO_PROJECT_ID)  # the place's, by default
     assert turn.calls[0].envelope["ok"] is True
     assert turn.conversation.context == turn.of_type("context")[0]["context"] == whole
     assert chat.paths() == ["exec", "batch", "exec"]  # the project, the context, the call
-    again = chat.say("Hello", "Hello!", session=str(turn.conversation.pk), context=place)
-    assert again.conversation.context == whole
+    assert chat.say("Hello", "Hello!", session=session, context=place).conversation.context == whole
     assert chat.paths() == ["batch"]
+    assert chat.say("Hello", "Hello!", session=session, context=PROJECT).conversation.context == PROJECT
 
 
 def test_task_that_cannot_be_read_does_not_stop_the_turn(chat: ChatHarness) -> None:
@@ -160,14 +147,6 @@ def test_task_that_cannot_be_read_does_not_stop_the_turn(chat: ChatHarness) -> N
     turn = chat.say("Hello", "Hello!", context=place)
 
     assert (turn.reason, turn.conversation.context) == ("stop", place)
-
-
-def test_other_place_replaces_a_task_and_its_project(chat: ChatHarness) -> None:
-    turn = chat.say("Hello", "Hello!", context={"type": "task", "entity_id": str(find_task().pk)})
-
-    moved = chat.say("Hello", "Hello!", session=str(turn.conversation.pk), context=PROJECT)
-
-    assert moved.conversation.context == PROJECT
 
 
 def test_usage_of_all_requests_is_added_up(chat: ChatHarness, settings: Any) -> None:
@@ -191,9 +170,8 @@ def test_telemetry_tells_what_was_shown_and_used(chat: ChatHarness) -> None:
 # --- what the model gets wrong ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("arguments", ['{"op": "onto.task.list"', "[]", '"x"', "{'op': 1}"])
-def test_malformed_arguments_are_never_run(chat: ChatHarness, arguments: str) -> None:
-    turn = chat.say("Urgent?", [("c1", "tool_exec", arguments)], "Sorry.")
+def test_malformed_arguments_are_never_run(chat: ChatHarness) -> None:
+    turn = chat.say("Urgent?", [("c1", "tool_exec", '{"op": "onto.task.list"')], "Sorry.")
 
     assert chat.paths() == ["batch"]  # the context only
     assert turn.calls[0].status == "error"
@@ -261,11 +239,15 @@ def test_same_error_is_repaired_once(chat: ChatHarness) -> None:
     assert "Do not call it again" in turn.requests[2]["messages"][-1]["content"]
 
 
+def create_task(**args: Any) -> tuple[str, str, str]:
+    return exec_call("onto.task.create", project_id=DEMO_PROJECT_ID, **args)
+
+
 def test_calls_that_fail_together_are_each_to_be_corrected(chat: ChatHarness) -> None:
     calls = [
-        exec_call("onto.task.create", project_id=DEMO_PROJECT_ID, title="A", priority=99),
-        exec_call("onto.task.create", project_id=DEMO_PROJECT_ID, title="B", due_at="some day"),
-        exec_call("onto.task.create", project_id=DEMO_PROJECT_ID, title="C", priority=98),
+        create_task(title="A", priority=99),
+        create_task(title="B", due_at="some day"),
+        create_task(title="C", priority=98),
     ]
 
     turn = chat.say("Add them", calls, [calls[0]], "I could not add them.")
@@ -277,12 +259,8 @@ def test_calls_that_fail_together_are_each_to_be_corrected(chat: ChatHarness) ->
 
 
 def test_next_wrong_field_is_repaired_too(chat: ChatHarness) -> None:
-    turn = chat.say(
-        "Add it",
-        [exec_call("onto.task.create", project_id=DEMO_PROJECT_ID, title="A", priority=99)],
-        [exec_call("onto.task.create", project_id=DEMO_PROJECT_ID, title="A", due_at="some day")],
-        "I could not add it.",
-    )
+    wrong = [[create_task(title="A", priority=99)], [create_task(title="A", due_at="some day")]]
+    turn = chat.say("Add it", *wrong, "I could not add it.")
 
     assert [each.status for each in turn.calls] == ["error"] * 2
     assert "Do not call it again" not in turn.notes()
@@ -448,7 +426,7 @@ def test_stop_leaves_what_is_not_carried_out_waiting(chat: ChatHarness) -> None:
 def test_agent_answers_in_an_inner_loop(chat: ChatHarness) -> None:
     turn = chat.say(
         "What is blocked?",
-        [exec_call("x.agent.run", agent="explorer", task="Which tasks are blocked?")],
+        [EXPLORE],
         [exec_call("onto.task.list", state_key=["blocked"])],  # the agent's own call
         "Two tasks are blocked.",  # the agent's answer
         "The explorer found two.",
@@ -458,22 +436,14 @@ def test_agent_answers_in_an_inner_loop(chat: ChatHarness) -> None:
     assert [each["status"] for each in turn.of_type("tool")] == ["start", "success"]
     assert [each["status"] for each in turn.of_type("operation") if each["entity"] == "agent"] == ["start", "success"]
     assert turn.calls[0].trace_id
-    assert turn.of_type("tool")[-1]["envelope"]["result"] == {
-        "agent": "explorer",
-        "answer": "Two tasks are blocked.",
-        "calls": 1,
-    }
+    result = {"agent": "explorer", "answer": "Two tasks are blocked.", "calls": 1}
+    assert turn.of_type("tool")[-1]["envelope"]["result"] == result
     assert turn.requests[1]["messages"][0]["content"].startswith("You look things up")
 
 
 def test_agent_runs_only_tools_that_it_is_shown(chat: ChatHarness) -> None:
-    turn = chat.say(
-        "What is blocked?",
-        [exec_call("x.agent.run", agent="explorer", task="Which tasks are blocked?")],
-        [call("discover_x/../../exec", op="onto.task.list", args={}), call("onto.task.list")],
-        "I do not know.",
-        "Nobody knows.",
-    )
+    unknown = [call("discover_x/../../exec", op="onto.task.list", args={}), call("onto.task.list")]
+    turn = chat.say("What is blocked?", [EXPLORE], unknown, "I do not know.", "Nobody knows.")
 
     assert chat.paths() == ["batch", "exec"]  # the context, and the call that runs the agent
     results = [each["content"] for each in turn.requests[2]["messages"] if each["role"] == "tool"]
@@ -482,13 +452,8 @@ def test_agent_runs_only_tools_that_it_is_shown(chat: ChatHarness) -> None:
 
 
 def test_call_of_an_agent_that_is_cut_off_is_not_run(chat: ChatHarness) -> None:
-    turn = chat.say(
-        "What is blocked?",
-        [exec_call("x.agent.run", agent="explorer", task="Which tasks are blocked?")],
-        build_stream(calls=[("c1", "tool_exec", '{"op": "onto.ta')], finish="length"),
-        "I do not know.",
-        "Nobody knows.",
-    )
+    cut_off = build_stream(calls=[("c1", "tool_exec", '{"op": "onto.ta')], finish="length")
+    turn = chat.say("What is blocked?", [EXPLORE], cut_off, "I do not know.", "Nobody knows.")
 
     assert chat.paths() == ["batch", "exec"]
     answer, result = turn.requests[2]["messages"][-2:]
@@ -519,9 +484,7 @@ def test_model_that_dies_leaves_its_text_and_an_error(chat: ChatHarness) -> None
 
 
 def test_model_that_dies_after_a_write_lists_it_and_offers_no_repetition(chat: ChatHarness) -> None:
-    create = exec_call("onto.task.create", project_id=DEMO_PROJECT_ID, title="Only once")
-
-    turn = chat.say("Add it and tell me", [create], build_stream("It is", dies=True))
+    turn = chat.say("Add it and tell me", [create_task(title="Only once")], build_stream("It is", dies=True))
 
     error = turn.of_type("error")[0]
     assert (error["retryable"], [each["action"] for each in error["written"]]) == (False, ["create"])
@@ -583,7 +546,7 @@ def test_write_is_sent_again_with_its_key_if_the_answer_is_lost(chat: ChatHarnes
 
     chat.gateway = lose_first
 
-    turn = chat.say("Add it", [exec_call("onto.task.create", project_id=DEMO_PROJECT_ID, title="Only once")], "Added.")
+    turn = chat.say("Add it", [create_task(title="Only once")], "Added.")
 
     assert Task.objects.filter(title="Only once").count() == 1
     assert turn.calls[0].envelope["meta"]["replayed"] is True
@@ -598,22 +561,14 @@ def test_cancelled_turn_says_so(chat: ChatHarness) -> None:
 
 
 def test_stop_leaves_the_remaining_calls_of_an_answer_undone(chat: ChatHarness) -> None:
-    second, third = ({"project_id": DEMO_PROJECT_ID, "title": title} for title in ("Second", "Third"))
+    entry = {"type": "exec", "op": "onto.task.create", "args": {"project_id": DEMO_PROJECT_ID, "title": "Second"}}
     stop_after(chat, "onto.task.create")
 
-    turn = chat.say(
-        "Add them",
-        [
-            exec_call("onto.task.create", project_id=DEMO_PROJECT_ID, title="First"),
-            call("tool_batch", ops=[{"type": "exec", "op": "onto.task.create", "args": second}]),
-            exec_call("onto.task.create", **third),
-        ],
-    )
+    calls = [create_task(title="First"), call("tool_batch", ops=[entry]), create_task(title="Third")]
+    turn = chat.say("Add them", calls)
 
     assert (turn.reason, [each.status for each in turn.calls]) == ("cancelled", ["success", "error", "error"])
-    assert list(Task.objects.filter(title__in=["First", "Second", "Third"]).values_list("title", flat=True)) == [
-        "First"
-    ]
+    assert [task.title for task in Task.objects.filter(title__in=["First", "Second", "Third"])] == ["First"]
     assert [each.envelope["error"]["details"]["reason"] for each in turn.calls[1:]] == ["not_run"] * 2
     assert [each["status"] for each in turn.written] == ["success"]
 
@@ -629,17 +584,11 @@ def test_stop_of_a_call_that_needs_the_user_is_no_question(chat: ChatHarness) ->
 def test_stop_ends_an_agent_before_its_next_call(chat: ChatHarness) -> None:
     stop_after(chat, "onto.task.list")
 
-    turn = chat.say(
-        "What is blocked?",
-        [exec_call("x.agent.run", agent="explorer", task="Which tasks are blocked?")],
-        [exec_call("onto.task.list"), exec_call("onto.project.list")],
-    )
+    turn = chat.say("What is blocked?", [EXPLORE], [exec_call("onto.task.list"), exec_call("onto.project.list")])
 
     assert turn.reason == "cancelled"
-    assert [body.get("op") for _, path, body in chat.gateway_calls if path == "exec"] == [
-        "x.agent.run",
-        "onto.task.list",
-    ]
+    ops = [body.get("op") for _, path, body in chat.gateway_calls if path == "exec"]
+    assert ops == ["x.agent.run", "onto.task.list"]
     assert turn.calls[0].envelope["error"]["details"]["reason"] == "agent_failed"
 
 
