@@ -209,6 +209,21 @@ def send(page: Page, text: str) -> None:
     page.get_by_role("button", name="Send", exact=True).click()
 
 
+def open_page(open_chat: Callable[..., BrowserUser], url: str, name: str = "") -> Page:
+    """Open an empty conversation."""
+    page = open_chat(url, name).page
+    page.goto("/chat/")
+    return page
+
+
+def ask(site: ChatSite, open_chat: Callable[..., BrowserUser], text: str, *answers: list[Step], name: str = "") -> Page:
+    """Plan the answers of the held model, begin a conversation with it, and return its page."""
+    plan_answers(site, *answers)
+    page = open_page(open_chat, site.held_url, name)
+    send(page, text)
+    return page
+
+
 def last_answer(page: Page) -> Locator:
     return page.locator(".answer").last
 
@@ -360,8 +375,7 @@ def test_states_of_an_answer(
         ["It has ", go_on, "answered.\n\n", search],
         [more, "The search is not set up: an administrator can connect one."],
     )
-    page = open_chat(site.held_url).page
-    page.goto("/chat/")
+    page = open_page(open_chat, site.held_url)
     send(page, "Show me every state")
 
     expect(last_answer(page)).to_have_attribute("data-state", "waiting")
@@ -394,10 +408,8 @@ def test_states_of_an_answer(
 
 def test_markdown_looks_like_itself_while_it_arrives(site: ChatSite, open_chat: Callable[..., BrowserUser]) -> None:
     hold = Hold()
-    plan_answers(site, ["A list:\n\n- **one", "** <b>\n-", " two `x`\n", "- **thr", hold, "ee**\n\nEnd."])
-    page = open_chat(site.held_url).page
-    page.goto("/chat/")
-    send(page, "A list")
+    answer: list[Step] = ["A list:\n\n- **one", "** <b>\n-", " two `x`\n", "- **thr", hold, "ee**\n\nEnd."]
+    page = ask(site, open_chat, "A list", answer)
 
     lines = last_answer(page).locator(".tail-item")
     expect(lines).to_have_text(["one <b>", "two x", "thr"])
@@ -410,10 +422,7 @@ def test_markdown_looks_like_itself_while_it_arrives(site: ChatSite, open_chat: 
 
 def test_stop_keeps_what_was_written(site: ChatSite, open_chat: Callable[..., BrowserUser]) -> None:
     hold = Hold()
-    plan_answers(site, ["The first half", hold, " and the second."])
-    page = open_chat(site.held_url).page
-    page.goto("/chat/")
-    send(page, "Write a lot")
+    page = ask(site, open_chat, "Write a lot", ["The first half", hold, " and the second."])
     expect(last_answer(page)).to_contain_text("The first half")
 
     page.get_by_role("button", name="Stop").click()
@@ -437,10 +446,7 @@ def test_stop_keeps_what_was_written(site: ChatSite, open_chat: Callable[..., Br
 
 def test_reload_while_streaming_goes_on_without_doubling(site: ChatSite, open_chat: Callable[..., BrowserUser]) -> None:
     hold = Hold()
-    plan_answers(site, ["One paragraph.\n\nAnd half", hold, " of another."])
-    page = open_chat(site.held_url).page
-    page.goto("/chat/")
-    send(page, "Begin")
+    page = ask(site, open_chat, "Begin", ["One paragraph.\n\nAnd half", hold, " of another."])
     expect(last_answer(page).locator(".tail")).to_have_text("And half")
     page.get_by_label("Message", exact=True).fill("A draft")
     page.reload()
@@ -455,10 +461,7 @@ def test_reload_while_streaming_goes_on_without_doubling(site: ChatSite, open_ch
 
 def test_switching_conversations_loses_nothing(site: ChatSite, open_chat: Callable[..., BrowserUser]) -> None:
     hold = Hold()
-    plan_answers(site, ["Before", hold, " and after."])
-    page = open_chat(site.held_url).page
-    page.goto("/chat/")
-    send(page, "Answer while I am away")
+    page = ask(site, open_chat, "Answer while I am away", ["Before", hold, " and after."])
     expect(last_answer(page)).to_contain_text("Before")
     id = read_conversation_id(page)
     item = page.locator(f'.conversation[data-id="{id}"]')
@@ -517,8 +520,7 @@ def test_broken_connection_is_resumed(site: ChatSite, open_chat: Callable[..., B
 
 def test_failed_answer_is_sent_again(site: ChatSite, open_chat: Callable[..., BrowserUser]) -> None:
     plan_answers(site, ["Now it works."], [Refusal()])
-    page = open_chat(site.held_url).page
-    page.goto("/chat/")
+    page = open_page(open_chat, site.held_url)
     site.gateway_line.cut()
     send(page, "Try this")
 
@@ -539,11 +541,8 @@ def test_failed_answer_is_sent_again(site: ChatSite, open_chat: Callable[..., Br
 
 
 def test_failed_answer_says_what_it_had_written(site: ChatSite, open_chat: Callable[..., BrowserUser]) -> None:
-    task = {"project_id": DEMO_PROJECT_ID, "title": "Written before the failure"}
-    plan_answers(site, [ToolCallStep("onto.task.create", task)], [Refusal()])
-    page = open_chat(site.held_url, "admin").page
-    page.goto("/chat/")
-    send(page, "Create it")
+    create = ToolCallStep("onto.task.create", {"project_id": DEMO_PROJECT_ID, "title": "Written before the failure"})
+    page = ask(site, open_chat, "Create it", [create], [Refusal()], name="admin")
 
     wait_for_end(page, "error")
     expect(page.locator(".ledger").first).to_have_text("Created task “Written before the failure”")
@@ -632,10 +631,7 @@ def test_second_message_while_an_answer_runs_is_explained(
 
 
 def test_conversations_are_searched_renamed_and_deleted(site: ChatSite, open_chat: Callable[..., BrowserUser]) -> None:
-    plan_answers(site, ["A zebra."])
-    page = open_chat(site.held_url).page
-    page.goto("/chat/")
-    send(page, "Which animal has stripes?")
+    page = ask(site, open_chat, "Which animal has stripes?", ["A zebra."])
     wait_for_end(page)
     id = read_conversation_id(page)
     item = page.locator(f'.conversation[data-id="{id}"]')
@@ -659,13 +655,9 @@ def test_conversations_are_searched_renamed_and_deleted(site: ChatSite, open_cha
 
 
 def test_message_to_a_deleted_conversation_is_kept(site: ChatSite, open_chat: Callable[..., BrowserUser]) -> None:
-    plan_answers(site, ["Soon gone."])
-    page = open_chat(site.held_url).page
-    page.goto("/chat/")
-    send(page, "Hello")
+    page = ask(site, open_chat, "Hello", ["Soon gone."])
     wait_for_end(page)
-    other = open_chat(site.held_url).page
-    other.goto("/chat/")
+    other = open_page(open_chat, site.held_url)
     other.locator(".conversation-more").click()
     other.get_by_role("menuitem", name="Delete").click()
     other.get_by_role("dialog").get_by_role("button", name="Delete").click()
@@ -697,8 +689,7 @@ def test_copy_gives_the_markdown(site: ChatSite, open_chat: Callable[..., Browse
 
 def test_long_conversation_is_not_rendered_again(site: ChatSite, open_chat: Callable[..., BrowserUser]) -> None:
     plan_answers(site, ["A short answer.\n\nIn two parts."])
-    page = open_chat(site.held_url, READER).page
-    page.goto("/chat/")
+    page = open_page(open_chat, site.held_url, READER)
     page.get_by_role("link", name="A long conversation").click()
     expect(page.locator(".question, .answer")).to_have_count(LONG_MESSAGES)
     expect(last_answer(page)).to_be_in_viewport()
@@ -753,8 +744,7 @@ def test_panel_runs_in_a_frame_of_an_allowed_origin_only(site: ChatSite, open_ch
 def test_keyboard_alone_is_enough(site: ChatSite, open_chat: Callable[..., BrowserUser]) -> None:
     hold = Hold()
     plan_answers(site, ["Half", hold, "."], ["Whole."])
-    page = open_chat(site.held_url).page
-    page.goto("/chat/")
+    page = open_page(open_chat, site.held_url)
     expect(page.get_by_label("Message", exact=True)).to_be_focused()
     page.keyboard.type("Two")
     page.keyboard.press("Shift+Enter")

@@ -225,21 +225,6 @@ def test_status_note_is_created_from_results(start_chat: Callable[..., MinimalCh
     assert "{" not in document.content
 
 
-@for_each("surface", ["gateway", "hybrid", "legacy"], undone=True)
-def test_row_of_a_list_is_read_by_its_id(start_chat: Callable[..., MinimalChat], surface: str) -> None:
-    chat = start_chat(surface)
-    chat.send("high-priority tasks?")
-    assert len(chat.calls) == 1
-
-    text = chat.send("Tell me more about the second one")
-
-    assert len(chat.calls) == 1
-    assert "**Review the pricing page with legal**" in text
-    assert (chat.calls[0].arguments.get("args") or chat.calls[0].arguments).keys() == {"task_id", "max_chars"}
-    chat.send("Tell me more about the homepage copy")
-    assert len(chat.calls) == 2, "it is no longer shown, so it is searched for"
-
-
 def test_update_without_a_row_asks_until_it_is_clear(start_chat: Callable[..., MinimalChat]) -> None:
     chat = start_chat()
 
