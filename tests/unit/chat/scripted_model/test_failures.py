@@ -25,12 +25,18 @@ REFUSED = build_failure(
 )
 
 
+SEARCH = build_exec("onto.task.search", build_success("onto.task.search", tasks=[BUY], total=1))
+MARK_DONE = [build_user("mark the task “Buy paint” as done"), *SEARCH]
+DELETE = [build_user("delete the task “Buy paint”"), *SEARCH]
+PENDING = build_failure("onto.task.delete", "It needs agreement.", reason="confirmation_required")
+
+
 def test_refused_call_is_repaired_by_exactly_the_corrected_call() -> None:
-    messages = [build_user("mark the task “Buy paint” as done")]
-    messages += build_exec("onto.task.search", build_success("onto.task.search", tasks=[BUY], total=1))
-    messages += build_exec("onto.task.update", REFUSED, task_id=BUY["id"], status="done")
+    messages = [*MARK_DONE, *build_exec("onto.task.update", REFUSED, task_id=BUY["id"], status="done")]
+    note = {"role": "system", "content": "The call failed. Send retry_with, and no made-up ids."}
 
     assert get_exec(ask(messages)) == ("onto.task.update", {"task_id": BUY["id"], "state_key": "done"})
+    assert get_exec(ask(messages, note)) == get_exec(ask(messages))  # a note of the chat is no message of the user
 
     done = build_success("onto.task.update", task=BUY, message="Changed “Buy paint”: state_key todo → done.")
     text = ask(messages, build_exec("onto.task.update", done, task_id=BUY["id"])).text
@@ -38,29 +44,16 @@ def test_refused_call_is_repaired_by_exactly_the_corrected_call() -> None:
     assert text.endswith("Changed “Buy paint”: state_key todo → done.")
 
 
-def test_note_of_the_chat_between_calls_is_no_message_of_the_user() -> None:
-    messages = [build_user("mark the task “Buy paint” as done")]
-    messages += build_exec("onto.task.search", build_success("onto.task.search", tasks=[BUY], total=1))
-    messages += build_exec("onto.task.update", REFUSED, task_id=BUY["id"], status="done")
-
-    note = {"role": "system", "content": "The call failed. Send retry_with, and no made-up ids."}
-
-    assert get_exec(ask(messages, note)) == get_exec(ask(messages))
-
-
 def test_question_after_a_call_that_waits_is_a_message_of_the_user() -> None:
-    pending = build_failure("onto.task.delete", "It needs agreement.", reason="confirmation_required")
-    messages = [build_user("delete the task “Buy paint”"), *build_exec("onto.task.delete", pending)]
+    messages = [DELETE[0], *build_exec("onto.task.delete", PENDING)]
 
     assert "I did not understand that." in ask(messages, build_user("why did you invent a tool call?")).text
 
 
 def test_corrected_call_that_fails_is_not_sent_again() -> None:
-    messages = [build_user("mark the task “Buy paint” as done")]
-    messages += build_exec("onto.task.search", build_success("onto.task.search", tasks=[BUY], total=1))
-    messages += build_exec("onto.task.update", REFUSED) + build_exec("onto.task.update", REFUSED, again=True)
+    refused = build_exec("onto.task.update", REFUSED) + build_exec("onto.task.update", REFUSED, again=True)
 
-    answer = ask(messages)
+    answer = ask(MARK_DONE, refused)
 
     assert answer.tool_calls == ()
     assert "`onto.task.update` failed" in answer.text
@@ -86,29 +79,23 @@ def test_failure_names_what_was_written_before_it() -> None:
 
 @pytest.mark.parametrize("appended", ["same id", "new call"])
 def test_confirmed_result_is_reported_however_the_chat_appends_it(appended: str) -> None:
-    pending = build_failure("onto.task.delete", "It needs agreement.", reason="confirmation_required")
-    messages = [build_user("delete the task “Buy paint”")]
-    messages += build_exec("onto.task.search", build_success("onto.task.search", tasks=[BUY], total=1))
-    messages += build_exec("onto.task.delete", pending, task_id=BUY["id"])
+    messages = [*DELETE, *build_exec("onto.task.delete", PENDING, task_id=BUY["id"])]
 
     assert "needs your confirmation" in ask(messages).text
     assert ask(messages).tool_calls == ()
 
-    confirmed = build_exec(
-        "onto.task.delete", build_success("onto.task.delete", message="Deleted it."), task_id=BUY["id"]
-    )
+    done = build_success("onto.task.delete", message="Deleted it.")
+    confirmed = build_exec("onto.task.delete", done, task_id=BUY["id"])
     messages += confirmed[1:] if appended == "same id" else confirmed
     assert ask(messages).text == "Deleted it."
 
 
 def test_declined_call_is_said_not_to_have_run() -> None:
-    messages = [build_user("delete the task “Buy paint”")]
-    messages += build_exec("onto.task.search", build_success("onto.task.search", tasks=[BUY], total=1))
-    messages += build_exec(
-        "onto.task.delete", build_failure("onto.task.delete", "The user declined.", reason="declined")
-    )
+    declined = build_failure("onto.task.delete", "The user declined.", reason="declined")
 
-    assert ask(messages).text == "You did not agree, so `onto.task.delete` did not run.\n\nNothing was changed."
+    text = ask(DELETE, build_exec("onto.task.delete", declined)).text
+
+    assert text == "You did not agree, so `onto.task.delete` did not run.\n\nNothing was changed."
 
 
 def test_tool_that_is_not_offered_is_called_once_and_again_when_it_is() -> None:
@@ -128,13 +115,12 @@ def test_tool_that_is_not_offered_is_called_once_and_again_when_it_is() -> None:
 
 
 def test_tool_that_was_loaded_late_is_not_missing_in_the_turn_after_the_agreement() -> None:
-    question = build_user("delete the task “Buy paint”")
     found = build_round("search_onto_tasks", {}, build_success("onto.task.search", tasks=[BUY]), call_id="a")
     missing = build_failure("delete_onto_task", "It was not loaded. It is now.", reason="not_run")
     done = build_success("onto.task.delete", message="Deleted it.")
     calls = [build_round("delete_onto_task", {}, each, call_id=str(at)) for at, each in enumerate((missing, done))]
 
-    assert ask(question, found, *calls, tools=build_tools("search_onto_tasks")).text == "Deleted it."
+    assert ask(DELETE[0], found, *calls, tools=build_tools("search_onto_tasks")).text == "Deleted it."
 
 
 def test_write_is_not_repeated_when_a_search_before_it_is() -> None:

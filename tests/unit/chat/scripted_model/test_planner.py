@@ -56,29 +56,23 @@ def test_title_without_a_shown_row_is_searched_for() -> None:
 
     assert get_exec(ask(question)) == ("onto.task.search", {"query": "Buy paint", "limit": 5})
 
-    search = build_exec("onto.task.search", build_success("onto.task.search", tasks=[BUY], total=1))
-    assert get_exec(ask(question, search)) == ("onto.task.get", {"task_id": BUY["id"], "max_chars": 1500})
+    found, nothing = (
+        build_exec("onto.task.search", build_success("onto.task.search", tasks=rows, total=len(rows)))
+        for rows in ([BUY], [])
+    )
+    assert get_exec(ask(question, found)) == ("onto.task.get", {"task_id": BUY["id"], "max_chars": 1500})
+    assert ask(build_user("delete the task “Fly”"), nothing).text == "I found no task named “Fly”."
 
 
-def test_unknown_title_is_said_to_be_unknown() -> None:
-    search = build_exec("onto.task.search", build_success("onto.task.search", tasks=[], total=0))
-
-    assert ask(build_user("delete the task “Fly”"), search).text == "I found no task named “Fly”."
-
-
-def test_typed_tools_are_called_by_their_names() -> None:
+def test_typed_and_pinned_tools_are_called_by_their_names() -> None:
     tools = build_tools("list_onto_tasks", "search_onto_tasks")
+    pinned = build_tools("tool_help", "tool_exec", "tool_batch", "list_onto_tasks")
 
     answer = ask(build_user("blocked tasks"), tools=tools)
 
     assert answer.tool_calls == (ScriptedToolCall("list_onto_tasks", {"state_key": ["blocked"], "limit": 8}),)
-
-
-def test_pinned_tool_is_preferred_to_exec() -> None:
-    tools = build_tools("tool_help", "tool_exec", "tool_batch", "list_onto_tasks")
-
-    assert ask(build_user("my tasks"), tools=tools).tool_calls[0].name == "list_onto_tasks"
-    assert ask(build_user("my risks"), tools=tools).tool_calls[0].name == "tool_exec"
+    assert ask(build_user("my tasks"), tools=pinned).tool_calls[0].name == "list_onto_tasks"
+    assert ask(build_user("my risks"), tools=pinned).tool_calls[0].name == "tool_exec"
 
 
 def test_parallel_reads_are_one_batch_or_several_calls() -> None:
@@ -122,11 +116,12 @@ def test_message_that_no_rule_knows_gets_an_introduction(message: str) -> None:
         assert "LLM_BASE_URL" in answer.text
 
 
-def test_request_without_tools_calls_none() -> None:
+def test_request_without_tools_calls_none_and_says_what_results_say() -> None:
     answer = ask(build_user("my tasks"), tools=[])
 
     assert answer.tool_calls == ()
     assert "scripted model" in answer.text
+    assert ask(build_user("my tasks"), TASK_LIST, tools=[]).text.startswith("2 tasks:")
 
 
 def test_heading_in_bold_is_no_row_of_a_list() -> None:
@@ -175,10 +170,6 @@ def test_row_with_the_title_of_its_event_is_meant_by_its_title() -> None:
     ):
         assert get_exec(ask(earlier, build_user(message)))[1][argument] == BUY["id"], message
     assert get_exec(ask(earlier, build_user("delete the event “Buy paint”"))) == ("cal.event.delete", {"event_id": "e"})
-
-
-def test_last_round_without_tools_says_what_results_say() -> None:
-    assert ask(build_user("my tasks"), TASK_LIST, tools=[]).text.startswith("2 tasks:")
 
 
 def test_no_free_time_is_said() -> None:
