@@ -37,9 +37,9 @@ every message of the turn so far. Other models count tokens differently, but the
 | typical | help of the root, of a group and of `{target}`, then the call |
 | worst | the root, the {explored} largest groups, the {explored} largest ops in full, a refused call, then the call |
 
-The other side sends every op's definition (name, description, JSON Schema) in each request and calls immediately. In
-the worst turn, its call is also refused once. The op's answer is the same on both sides. Larger catalogs repeat the
-shipped catalog under other groups.
+*Every definition* is an agent without discovery: it sends every op's definition (name, description, JSON Schema) in
+each request and calls the op immediately. In the worst turn, its call is also refused once. The op's answer is the same
+on both sides. Larger catalogs repeat the shipped catalog under other groups.
 
 ## The largest request of a turn
 
@@ -49,8 +49,8 @@ shipped catalog under other groups.
 
 ## All requests of a turn together
 
-Discovery takes more requests, and each request repeats the earlier messages. This is what you pay for a model without a
-prompt cache. In a small catalog, an agent that reads much of the help costs more than an agent that gets all
+Discovery takes more requests, and each request repeats the earlier messages. Without a prompt cache, you pay for all of
+these tokens. In a small catalog, an agent that reads much of the help costs more than an agent that gets all
 definitions.
 
 | ops | turn | requests | discovery | requests | every definition | saved |

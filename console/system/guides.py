@@ -23,7 +23,7 @@ FOLDER = Path(settings.BASE_DIR) / "docs"
 GUIDES = {
     "For people who write copy": {
         "admin-guide": "edit what models read, review, publish, roll back",
-        "evals": "requests of users that test a draft before it goes live",
+        "evals": "requests in the words of users, which test a draft before it goes live",
         "files": "edit copy in files, and import them",
         "reference/checks": "what blocks publishing, and what warns",
     },
@@ -35,7 +35,7 @@ GUIDES = {
     },
     "For engineers": {
         "five-minutes": "list, read and run ops as a model does",
-        "how-it-works": "how a call is processed, how releases work, and the parts",
+        "how-it-works": "how calls and releases work, and which parts there are",
         "api-clients": "typed clients in Python and TypeScript from the OpenAPI document",
         "connect": "OpenAPI services and MCP servers",
         "mcp": "for applications that speak the Model Context Protocol",
