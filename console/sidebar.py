@@ -17,7 +17,7 @@ from core.manifest import Manifest, ModelList, PageLink
 
 SECTIONS = ("Copy", "Releases", "Rollout", "Reports", "Activity", "Access")  # in the order of the sidebar
 HOME_GUIDE = "admin-guide#home-what-needs-me-today"
-SYSTEM_ABOUT = "Rows that services keep, and rows of the embedded workspace. Use them to look into problems."
+SYSTEM_ABOUT = "Internal rows of the gateway and rows of the embedded workspace. Use them to investigate problems."
 
 
 def check(declared: Manifest) -> None:

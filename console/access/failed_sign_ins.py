@@ -41,10 +41,10 @@ class FailedSignInAdmin(base.ReadOnlyMixin, base.ModelAdmin[AccessAttempt]):
     ordering = ["-attempt_time"]
     actions = ["unlock"]
 
-    @admin.action(description="Unlock: forget these failures", permissions=["unlock"])
+    @admin.action(description="Unlock: delete these failures", permissions=["unlock"])
     def unlock(self, request: HttpRequest, queryset: QuerySet[AccessAttempt]) -> None:
         count = throttle.unlock(queryset, by=str(request.user))
-        self.message_user(request, f"Unlocked: {count} row{pluralize(count)} of failures forgotten.")
+        self.message_user(request, f"Unlocked: {count} row{pluralize(count)} of failures deleted.")
 
     def has_unlock_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm("axes.delete_accessattempt")

@@ -152,5 +152,5 @@ def _switch_targets(model_admin: Any, request: HttpRequest, targets: list[tuple[
             model_admin.message_user(request, f"{name}: {switch_service.format_error(error)}", messages.ERROR)
     if switched:
         names = ", ".join(switch.name for switch in switched)
-        message = f"Switched {'off' if is_off else 'on'}: {names}. It takes effect within two seconds."
+        message = f"Switched {'off' if is_off else 'on'}: {names}. This takes effect within two seconds."
         model_admin.message_user(request, message)

@@ -43,7 +43,7 @@ AUDITED_USER_FIELDS = ("username", "first_name", "last_name", "email", "is_activ
 LABELS = {"is_staff": "Can sign in to the console", "is_superuser": "Can do everything"}
 HELP_TEXTS = {
     "username": "At most 150 letters, digits and @ . + - _",
-    "email": "Single sign-on finds people by it, and messages about reviews go to it. It must be unique.",
+    "email": "Single sign-on finds people by this address, and messages about reviews go there. It must be unique.",
     "is_active": "Clear this when somebody leaves: they can no longer sign in, and the history keeps their name.",
     "is_staff": "What they see depends on their roles.",
     "is_superuser": "Regardless of roles. Meant for the people who set up the gateway.",
@@ -73,7 +73,7 @@ class SignInMixin(base.ModelAdmin[User]):
             _record(request, user, f"Signed out everywhere: {count} session{pluralize(count)}")
             self.message_user(request, f"{user} is signed out of {count} session{pluralize(count)}.")
 
-    @admin.action(description="Remove second factors: the password alone signs in", permissions=["change"])
+    @admin.action(description="Remove second factors: only the password is needed to sign in", permissions=["change"])
     def remove_second_factors(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
         for user in queryset:
             count = second_factor.remove_second_factors(user, by=request.user.get_username())
@@ -81,7 +81,9 @@ class SignInMixin(base.ModelAdmin[User]):
                 _record(request, user, "Removed the second factors")
             self.message_user(request, f"{user} no longer has a second factor." if count else f"{user} had none.")
 
-    @admin.action(description="Unlink from single sign-on: the next sign-in links again", permissions=["change"])
+    @admin.action(
+        description="Unlink from single sign-on: the next sign-in links the account again", permissions=["change"]
+    )
     def unlink_identities(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
         for user in queryset:
             count = second_factor.unlink_identities(user, by=request.user.get_username())
@@ -172,7 +174,7 @@ class AccountAdmin(SignInMixin, UserAdmin[User], AuditedAdmin):
         """Show roles as checkboxes: there are only a few."""
         if db_field.name == "groups":
             kwargs |= {"widget": UnfoldAdminCheckboxSelectMultipleWidget(), "label": "Roles"}
-            kwargs["help_text"] = "A user may do what any of the chosen roles allows."
+            kwargs["help_text"] = "A user can do everything that any of the chosen roles allows."
         return super().formfield_for_manytomany(db_field, request, **kwargs)
 
     def user_change_password(self, request: HttpRequest, id: str, form_url: str = "") -> HttpResponse:

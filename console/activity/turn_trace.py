@@ -19,7 +19,7 @@ from registry.models import Release
 MAX_STEPS = 200  # of a trace; a longer turn's other events are in their list
 
 UNKNOWN_TOKENS_NOTE = (
-    "Tokens are known for help, and for args and results while they are stored (GATEWAY_CONTENT_DAYS): here, {}."
+    "Tokens are known for help, and for args and results while these are stored (GATEWAY_CONTENT_DAYS). Known here: {}."
 )
 OUTCOME_WORDS = {
     ToolSelection.Outcome.SUCCEEDED.value: "succeeded",
@@ -90,7 +90,7 @@ class ShownTrace:
         """What the table leaves out."""
         notes = []
         if any(each.tokens is None for each in self.steps):
-            known = f"{self.known_tokens:,}" if self.known_tokens else "for none of these steps"
+            known = f"{self.known_tokens:,}" if self.known_tokens else "none"
             notes.append(UNKNOWN_TOKENS_NOTE.format(known))
         if self.is_cut:
             notes.append(f"These are the first {MAX_STEPS} steps. Events of the turn has all of them.")

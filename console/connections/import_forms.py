@@ -54,7 +54,7 @@ class DocumentForm(forms.Form):
         cleaned["uploads"] = [file for file in cleaned.get("uploads") or () if file]
         given = [name for name in ("url", "uploads", "text") if cleaned.get(name)]
         if len(given) != 1 and not self.errors:
-            raise forms.ValidationError("Send exactly one: an address, files or text.")
+            raise forms.ValidationError("Enter exactly one: an address, files or text.")
         if sum(file.size for file in cleaned["uploads"]) > MAX_BYTES:
             self.add_error(
                 "uploads",
@@ -78,7 +78,7 @@ class ServerForm(forms.Form):
         required=False,
         empty_label="A new connection",
         widget=UnfoldAdminSelectWidget,
-        help_text="Its credentials are used. For a new server that needs some, add its connection first.",
+        help_text="Its credentials are used. If a new server needs credentials, add its connection first.",
     )
     url = forms.URLField(
         label="Or address",
@@ -109,7 +109,7 @@ class ServerForm(forms.Form):
         if self.errors:
             return cleaned
         if sum(map(bool, (connection, url, program))) != 1:
-            raise forms.ValidationError("Send exactly one: a connection, an address or a program.")
+            raise forms.ValidationError("Enter exactly one: a connection, an address or a program.")
         try:
             address = url or f"{mcp_import.PROGRAM_PREFIX}{program}"
             cleaned["server"] = connection or mcp_import.build_connection(address)
@@ -192,10 +192,10 @@ class PickForm(GroupFormMixin):
     """Which operations become ops, in which group, and through which connection they run."""
 
     tags = forms.MultipleChoiceField(
-        required=False, widget=UnfoldAdminCheckboxSelectMultipleWidget, help_text="If none is picked, all."
+        required=False, widget=UnfoldAdminCheckboxSelectMultipleWidget, help_text="If none is selected, all."
     )
     methods = forms.MultipleChoiceField(
-        required=False, widget=UnfoldAdminCheckboxSelectMultipleWidget, help_text="If none is picked, all."
+        required=False, widget=UnfoldAdminCheckboxSelectMultipleWidget, help_text="If none is selected, all."
     )
     search = forms.CharField(
         label="Words",

@@ -78,7 +78,7 @@ class AgentAdmin(CopyAdmin, TextPreviewMixin):
 
 @admin.register(Pin)
 class PinAdmin(CopyAdmin, TextPreviewMixin):
-    empty = "Pins are ops that a surface shows as tools of their own. Import files, or add one."
+    empty = "Pins are ops that a surface shows as separate tools. Import files, or add one."
     line_lists = {"ops": 200}
     list_display = ["surface", "context", "model_family", "pinned_ops", "max_tokens", "updated_at"]
     list_display_links = ["surface", "context"]

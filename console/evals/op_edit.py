@@ -85,7 +85,7 @@ class OpEditForm(forms.Form):
         if {"op", "edit", "text"} <= cleaned.keys():
             before = draft.read_op_entry(cleaned["op"])
             if before is None:
-                self.add_error("op", f"There is no op {cleaned['op']} any more.")
+                self.add_error("op", f"The op {cleaned['op']} no longer exists.")
                 return cleaned
             try:
                 entry = edits.apply_edit(

@@ -156,7 +156,7 @@ class RestoreAction(ReleaseAction):
 class NameAction(ReleaseAction):
     name, link_label = "name", "Name and labels"
     title, button = "Name release {}", "Save"
-    lead = "Name and labels are for people. They change nothing that models read, and are in the audit log."
+    lead = "Name and labels are for people; models do not read them. The audit log has their changes."
     permission = "publish"
     form = NameForm
 

@@ -30,7 +30,7 @@ MAKE_LEAD = (
 )
 TURNS_NOTE = (
     "Searches and wrong choices are read from the newest {:,} turns of the period. A search has no useful result if it "
-    "found nothing, or if none of the ops that it showed worked in the turn although the model went on. A choice was "
+    "found nothing, or if none of the ops that it showed worked in the turn although the model continued. A choice was "
     "wrong if the op failed, never worked in the turn, and another op then did."
 )
 NOT_STORED_NOTE = (

@@ -41,7 +41,7 @@ class BatchEntryInline(base.ReadOnlyMixin, base.TabularInline[BatchEntry, Batch]
 
 @admin.register(Batch)
 class BatchAdmin(base.ReadOnlyMixin, base.ModelAdmin[Batch]):
-    empty = "Send several calls at once to /api/v1/batch. Each batch is listed until its results expire."
+    empty = "Send several calls in one request to /api/v1/batch. Each batch is listed until its results expire."
     list_display = ["id", "client", "subject", "mode", "created_at", "runs_until", "cancelled_at"]
     list_filter = ["mode", ("cancelled_at", admin.EmptyFieldListFilter)]
     list_select_related = ["client"]
@@ -53,7 +53,7 @@ class BatchAdmin(base.ReadOnlyMixin, base.ModelAdmin[Batch]):
 
 @admin.register(BatchEntry)
 class BatchEntryAdmin(base.ReadOnlyMixin, base.ModelAdmin[BatchEntry]):
-    empty = "Send several calls at once to /api/v1/batch. Each entry is listed until its result expires."
+    empty = "Send several calls in one request to /api/v1/batch. Each entry is listed until its result expires."
     list_display = ["batch", "index", "type", "name", "state", "outcome", "attempts", "held_until", "finished_at"]
     list_filter = ["state", "outcome", "type"]
     search_fields = ["name", "batch__trace_id", "batch__subject"]

@@ -132,7 +132,7 @@ export class Chat {
     if (outcome === Outcome.GONE) location.reload(); // the events are gone; the messages are in the database
     if (outcome === Outcome.LOST) {
       showConnection("");
-      const reload = { label: "Load again", action: () => location.reload() };
+      const reload = { label: "Reload", action: () => location.reload() };
       showAlert("The connection was lost for five minutes. The answer may be complete.", reload);
     }
   }

@@ -32,13 +32,13 @@ COHORT_ADVICE = {
     Advice.WIDEN: "Widen it.",
     Advice.STOP: "Stop or narrow it.",
     Advice.HOLD: "Do not widen it yet.",
-    Advice.NO_DIFFERENCE: "Wait for more data, or decide by something else.",
+    Advice.NO_DIFFERENCE: "Wait for more data, or decide by other criteria.",
 }
 RELEASE_ADVICE = {
     Advice.WIDEN: "Give it to more users.",
     Advice.STOP: "Give it to fewer users.",
     Advice.HOLD: "Do not give it to more users yet.",
-    Advice.NO_DIFFERENCE: "Wait for more data, or decide by something else.",
+    Advice.NO_DIFFERENCE: "Wait for more data, or decide by other criteria.",
 }
 LIVE_RELEASE_ADVICE = RELEASE_ADVICE | {
     Advice.WIDEN: "Keep it live.",
@@ -181,7 +181,7 @@ def build_period_verdict(scope: ReportFilter, total: Totals, before: Totals) -> 
     if before.calls or before.turns:
         text = describe_verdict(verdict, label, label_before, PERIOD_ADVICE)
     else:
-        text = f"{label}: {_describe_calls(total.failed, total.calls)}. There are no calls before to compare with."
+        text = f"{label}: {_describe_calls(total.failed, total.calls)}. There are no earlier calls to compare with."
     filters = {name: value for name in ("days", *FILTER_FIELDS) if (value := getattr(scope, name))}
     ops_url = f"{reverse('admin:report_ops')}?{urlencode({**filters, 'sort': MOST_FAILED_FIRST})}"
     return VerdictBox(text, get_tone(verdict), [("See which ops fail", ops_url)] if total.failed else [])

@@ -100,7 +100,7 @@ def test_admin_unlocks_in_the_list_of_failures(client: HttpClient, admin_client:
 
     assert "No such user" in page
     assert UNKNOWN_USER not in page
-    assert "Unlocked: 1 row of failures forgotten." in after
+    assert "Unlocked: 1 row of failures deleted." in after
     assert sign_in(client, PASSWORD).status_code == HTTPStatus.FOUND
 
 

@@ -134,8 +134,8 @@ def test_edits_stay_and_what_was_not_picked_stays_too(admin_client: HttpClient) 
 @pytest.mark.parametrize(
     ("sent", "problem"),
     [
-        ({}, "Send exactly one: an address, files or text."),
-        ({"text": "{}", "url": "https://a.example/x"}, "Send exactly one: an address, files or text."),
+        ({}, "Enter exactly one: an address, files or text."),
+        ({"text": "{}", "url": "https://a.example/x"}, "Enter exactly one: an address, files or text."),
         ({"url": "ftp://a.example"}, "ftp://a.example cannot be fetched. The URL cannot be called."),
         ({"text": "[]"}, "The document is not an OpenAPI document: it is not an object."),
     ],

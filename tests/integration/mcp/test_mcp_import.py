@@ -219,8 +219,8 @@ def test_allowed_program_is_chosen(admin_client: HttpClient, fake_listing: FakeL
 @for_each(
     "sent, problem",
     [
-        ({}, "Send exactly one: a connection, an address or a program."),
-        ({"url": URL, "connection": "notes"}, "Send exactly one: a connection, an address or a program."),
+        ({}, "Enter exactly one: a connection, an address or a program."),
+        ({"url": URL, "connection": "notes"}, "Enter exactly one: a connection, an address or a program."),
         ({"connection": "shop"}, "Select a valid choice."),
         ({"url": "ftp://a.example"}, "An MCP server is an http:// or https:// address"),
     ],

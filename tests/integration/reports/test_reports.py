@@ -103,7 +103,7 @@ def test_unknown_period_is_replaced_with_a_message(demo_activity: int, manager_c
     page = read_page(manager_client, "report_overview", days="abc")
 
     assert '<option value="28" selected>Last 28 days' in " ".join(page.split())
-    assert "Unknown period “abc”. This is the default one." in page
+    assert "Unknown period “abc”. The default period is shown." in page
 
 
 @for_each("field", FILTER_FIELDS)

@@ -47,7 +47,7 @@ def test_rollback_asks_whether_to_keep_what_was_taken_back(
 
     assert "Keep or discard unpublished changes" in page
     assert "Your draft differs from it: <strong>2 ops</strong>." in page
-    assert f'All of it is as in <a href="{get_registry_url(Release, "change", newer.pk)}">r2' in page
+    assert f'All of them come from <a href="{get_registry_url(Release, "change", newer.pk)}">r2' in page
     assert "If you publish the draft, they come back." in page
     assert "Discard all 2 changes" in page
     assert "Discard only" not in page

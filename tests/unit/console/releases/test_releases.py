@@ -161,4 +161,4 @@ def test_release_page_leads_to_a_cohort_on_it_unless_it_was_withdrawn(
     assert add_url in admin_client.get(url).content.decode()
     assert (form["flag"].value(), form["variant"].value()) == ("tool_release", published.pk)
     lifecycle.withdraw_release(version=published.version, reason="Wrong", by="ann", at=timezone.now())
-    assert "Add a cohort on it" not in admin_client.get(url).content.decode()
+    assert "Add a cohort with this release" not in admin_client.get(url).content.decode()

@@ -33,7 +33,7 @@ def describe(first: Totals, second: Totals) -> str:
             GOOD,
             GOOD,
             "pilot: no difference in failed calls from others beyond chance (between −1.9 and +1.9 points). "
-            "Wait for more data, or decide by something else.",
+            "Wait for more data, or decide by other criteria.",
         ),
         (
             {"calls": 49},

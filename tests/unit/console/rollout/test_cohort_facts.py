@@ -63,7 +63,7 @@ def test_cohort_page_shows_no_figures_to_those_who_may_not_see_them(client: Http
 
     page = read_page(client, cohort)
 
-    for heading in ("Against everyone else", "Exposed users", "Changes</h2>"):
+    for heading in ("Compared with everyone else", "Exposed users", "Changes</h2>"):
         assert heading not in page
 
 
