@@ -34,9 +34,9 @@ def may_run(caller: Caller, op: CatalogOp) -> AccessDecision:
         if not (decision := has_scope(caller, scope)).allowed:
             return decision
     if caller.agent is not None and not caller.agent.allows(op):
-        kind = "reads of its own" if caller.agent.is_read_only else "its own"
+        kind = "its own read" if caller.agent.is_read_only else "its own"
         return AccessDecision(
-            False, "agent_may_not", f"The agent {caller.agent.name} cannot run {op.op}. It runs only {kind} ops."
+            False, "agent_may_not", f"The agent {caller.agent.name} cannot run {op.op}. It can run only {kind} ops."
         )
     if not caller.key.visibility.allows(op):
         return AccessDecision(False, "op_not_allowed", f"This client cannot run {op.op}.")

@@ -52,7 +52,7 @@ batch_by_post = describe_endpoint(
             "Prefer",
             OpenApiTypes.STR,
             OpenApiParameter.HEADER,
-            description="respond-async (RFC 7240): respond at once and run in the background.",
+            description="respond-async (RFC 7240): respond immediately and run in the background.",
         ),
     ],
 )
@@ -68,7 +68,7 @@ batch_status = describe_endpoint(
             {"type": "integer", "minimum": 0, "maximum": service.MAX_WAIT_SECONDS},
             OpenApiParameter.QUERY,
             description="Seconds to wait for a change before responding. A process lets "
-            f"{service.MAX_WAITING_REQUESTS} requests wait at a time and responds to others at once: "
+            f"{service.MAX_WAITING_REQUESTS} requests wait at the same time and responds to others immediately: "
             "if nothing has changed, wait a second before you ask again.",
         )
     ],

@@ -113,9 +113,9 @@ COMPONENTS: dict[str, Any] = {
             },
         },
         description=(
-            "The ops that match a query, best first; the first four with their args, as far as max_tokens allows "
+            "The ops that match a query, best first; the first four with their args, within max_tokens "
             "(default 500). A message says if none clearly fits. Without a match, the nearest groups with their number "
-            "of ops. A long query is repeated in part."
+            "of ops. A long query is shortened."
         ),
     ),
     "HelpSearchItem": build_object(

@@ -52,7 +52,7 @@ def correct_name(work: RepairWork, error: FieldError, holder: Any, name: str, sc
             _use_other_op(work, error, name, exact=False)
         return False
     expected = signatures.format_expected_value(arguments[target], work.op.schema)
-    message = f"There is no {_cut(name)}; send {target}: {expected}."
+    message = f"Unknown argument {_cut(name)}; send {target}: {expected}."
     work.errors_by_path[error.path] = replace(error, message=message, expected=target)
     if target in holder or (is_top and not _keep_old_text(work, error.path, name)):
         return False
@@ -81,7 +81,7 @@ def _keep_old_text(work: RepairWork, path: str, name: str) -> bool:
     is_alone = not any(map(words.is_long_text, work.args)) and work.args.get(STRATEGY) in (None, APPEND)
     if is_alone and APPEND in work.op.arguments.get(STRATEGY, {}).get("enum", ()):
         work.args[STRATEGY] = APPEND
-        message = f"There is no {_cut(name)}; send {error.expected} with {STRATEGY} {APPEND}."
+        message = f"Unknown argument {_cut(name)}; send {error.expected} with {STRATEGY} {APPEND}."
         work.errors_by_path[path] = replace(error, message=message)
         return True
     work.errors_by_path[path] = replace(error, message=f"{error.message} It replaces the text.")
@@ -114,7 +114,7 @@ def _leave_out_own_project(work: RepairWork, error: FieldError, name: str) -> bo
         return False
     del work.args[name]
     work.errors_by_path[error.path] = replace(
-        error, message="Leave out project_id: the id of the row says its project.", expected=None
+        error, message="Leave out project_id: the id of the row already determines the project.", expected=None
     )
     return True
 
@@ -122,9 +122,9 @@ def _leave_out_own_project(work: RepairWork, error: FieldError, name: str) -> bo
 def _leave_out_of_answer(work: RepairWork, error: FieldError, name: str) -> bool:
     """Leave out what only says what to answer. Return False if the answer would then have other rows."""
     is_offset = english.to_snake_case(name[:100]) in english.OFFSET_NAMES
-    advice = f"for the next page, send its next_cursor as {CURSOR}" if CURSOR in work.op.arguments else ""
+    advice = f"for the next page, send next_cursor as {CURSOR}" if CURSOR in work.op.arguments else ""
     advice = (is_offset and advice) or "leave it out"
-    work.errors_by_path[error.path] = replace(error, message=f"There is no {_cut(name)} here; {advice}.", expected=None)
+    work.errors_by_path[error.path] = replace(error, message=f"Unknown argument {_cut(name)}; {advice}.", expected=None)
     if is_offset:
         return False
     del work.args[name]
@@ -140,7 +140,8 @@ def _name_occurrence(work: RepairWork, error: FieldError, name: str) -> bool:
     work.args[OCCURRENCE] = work.args.pop(name)
     work.args.setdefault(SCOPE, ONE)
     message = (
-        f"There is no {_cut(name)}; to delete one occurrence, send {OCCURRENCE} with {SCOPE} {ONE}: its start or day."
+        f"Unknown argument {_cut(name)}; to delete one occurrence, send {OCCURRENCE} with {SCOPE} {ONE}: "
+        "its start or day."
     )
     work.errors_by_path[error.path] = replace(error, message=message, expected=OCCURRENCE)
     return True
@@ -161,7 +162,7 @@ def _connect(work: RepairWork, error: FieldError, name: str) -> bool:
     links = [{KIND: work.op.entity, "id" if is_uuid(each) else "title": each, "rel": relation} for each in sent]
     work.args[CONNECTIONS] = [*connections, *links]
     message = (
-        f"There is no {_cut(name)}; send {CONNECTIONS} with {KIND}, id or title, and rel {relation}: one for each."
+        f"Unknown argument {_cut(name)}; send {CONNECTIONS} with {KIND}, id or title, and rel {relation}: one for each."
     )
     work.errors_by_path[error.path] = replace(error, message=message, expected=CONNECTIONS)
     return True
@@ -175,7 +176,7 @@ def _use_other_op(work: RepairWork, error: FieldError, name: str, *, exact: bool
     path, args = found
     if exact and (args is None or args.keys() != work.args.keys()):
         return False
-    message = f"There is no {_cut(name)} here; {path} takes it."
+    message = f"Unknown argument {_cut(name)}; {path} takes it."
     work.errors_by_path[error.path] = replace(error, message=message, expected=None)
     work.other_call = None if args is None else {"op": path, "args": args}
     return True
@@ -201,7 +202,7 @@ def _describe_unknown(work: RepairWork, error: FieldError, name: str, arguments:
             error, message=f"{article} {work.op.entity} has no {_cut(name)}; {_advise(work)}.", expected=None
         )
     known = ", ".join(arguments) or "none"
-    return replace(error, message=f"There is no {_cut(name)}. The arguments are {known}.", expected=None)
+    return replace(error, message=f"Unknown argument {_cut(name)}. The arguments are {known}.", expected=None)
 
 
 def _is_absent_field(work: RepairWork, name: str) -> bool:

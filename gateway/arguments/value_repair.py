@@ -75,7 +75,7 @@ def _move_date(
     if found is None:
         return False
     holder[key] = found
-    origin = f"that of the row, {_format_day(base)}" if base else f"today, {_format_day(now)}"
+    origin = f"its current date, {_format_day(base)}" if base else f"today, {_format_day(now)}"
     work.errors_by_path[error.path] = replace(
         error, message=f"Send {found} for {key}, counted from {origin}.", expected=None
     )
@@ -109,7 +109,7 @@ def _find_day(work: RepairWork, name: str, holder: Any) -> tuple[datetime | None
             return datetime.combine(day, time.min, zone), f"on the day of {other}"
     found = work.help.find_date(name, work.args) if work.may_look_up() else None
     day = found.date() if isinstance(found, datetime) else found
-    return (datetime.combine(day, time.min, zone), "on the day that it has") if day else (None, "today")
+    return (datetime.combine(day, time.min, zone), "on its current day") if day else (None, "today")
 
 
 def find_id_of_title(work: RepairWork, error: FieldError, holder: Any, key: str | int, name: str) -> bool:

@@ -93,7 +93,7 @@ def build_required_error(
     about = f"{operation.get('entity', 'row')} “{name}”" if (name := operation.get("entity_name")) else ""
     effect = f" It would {work.op.action} the {about}." if about else ""
     args_text = describe_args(work.args, operation)
-    token_hint = "The token is for another call or expired. " if has_token(caller) else ""
+    token_hint = "The token is for another call or has expired. " if has_token(caller) else ""
     return ConflictError(
         f"{token_hint}{work.op.op} needs the end user's agreement; nothing was done.{effect} "
         "Ask them, then repeat the call with the token in Gateway-Confirm.",

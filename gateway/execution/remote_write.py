@@ -62,7 +62,7 @@ def run(valid: ValidCall) -> Outcome:
 def rehearse(valid: ValidCall) -> UpstreamResponse:
     """Return that the call is valid. Nothing is sent, so the effect is not known. Raises GatewayError if it is not."""
     valid.executor.prepare(valid.work)
-    message = f"{valid.work.op.op} would be sent with these args; what it would answer is not known."
+    message = f"{valid.work.op.op} would be sent with these args; its answer is not known."
     return UpstreamResponse(result={"message": message})
 
 

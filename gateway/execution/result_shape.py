@@ -76,9 +76,13 @@ def shape_write(work: UpstreamCall, outcome: UpstreamResponse) -> UpstreamRespon
 def refuse_shape(op: str, request: ShapeRequest, *, is_write: bool) -> InvalidRequestError:
     """Return the error for an op whose answer has one shape."""
     sent = {"fields": request.fields, "max_tokens": request.max_tokens, "cursor": request.cursor}
-    reason = "a write answers whole" if is_write else "it answers in one shape; its args may have a limit and a cursor"
+    reason = (
+        "a write always answers in full"
+        if is_write
+        else "its answer has a fixed shape; its args may have a limit and a cursor"
+    )
     return InvalidRequestError(
-        f"{op} does not take fields, max_tokens or cursor besides its args: {reason}.",
+        f"{op} does not take fields, max_tokens or cursor outside its args: {reason}.",
         field_errors=[FieldError(f"/{name}", "not_allowed", "Leave it out.") for name, value in sent.items() if value],
     )
 
@@ -160,7 +164,7 @@ def _warn_cut(part: CutResult) -> list[str]:
         rows = (
             f"Shows rows {part.start + 1} to {part.end} of {part.total} in {cleanup.list_names(['.'.join(part.path)])}"
         )
-        warnings.append(f"{rows}: send meta.next_cursor as cursor for more, or fields for less of each.")
+        warnings.append(f"{rows}. For more rows, send meta.next_cursor as cursor; for smaller rows, send fields.")
     if part.lost_rows:
         warnings.append(f"Row {part.end} is left out, because it is too large. Ask for parts of it with fields.")
     return [*warnings, *_warn_dropped(part.dropped)]

@@ -27,7 +27,9 @@ REPEATED_FAILURE = (
     "This call has failed {count} times in this turn, each time for the same reason. Do not send it again: correct it, "
     "read the help of its op, or ask the user."
 )
-FOUND_BEFORE = "Your search found {op} already. Run it, or read the help of that path; there is no need to walk to it."
+FOUND_BEFORE = (
+    "Your search already found {op}. Run it, or read the help of that path; you do not need to list its groups."
+)
 SAME_FAILURE = "The same call failed before in this turn and will fail again. Change it before you send it. "
 
 # Errors that stay as long as the call stays the same.

@@ -163,9 +163,9 @@ def _build_missing_error(named: Sequence[NamedRow], *, place: str) -> NotFound:
     ]
     if len(errors) == 1 and "/" not in named[0].argument:
         return errors[0]
-    names = "1 of the ids names" if len(errors) == 1 else f"{len(errors)} of the ids name"
+    what = "1 of the ids is not a row" if len(errors) == 1 else f"{len(errors)} of the ids are not rows"
     return NotFound(
-        f"{names} no row that you can see; field_errors says how to find it.",
+        f"{what} that you can see; field_errors says how to find it.",
         field_errors=[
             ArgumentError(f"/{reference.argument}", NotFound.reason, error.message)
             for reference, error in zip(named, errors, strict=True)

@@ -153,7 +153,7 @@ def test_dry_run_writes_nothing_and_a_repeated_keyed_write_writes_once(
 ) -> None:
     before = (folder / file).read_text()
     dry_run = domain_api.exec(op, args, dry_run=True)
-    assert dry_run["result"]["message"] == f"{op} would be sent with these args; what it would answer is not known."
+    assert dry_run["result"]["message"] == f"{op} would be sent with these args; its answer is not known."
     assert dry_run["meta"]["warnings"] == ["Dry run: nothing was sent."]
     assert (folder / file).read_text() == before
 

@@ -132,7 +132,7 @@ def test_argument_of_another_op_names_that_op(api: Api) -> None:
     error = api.post("exec", {"op": "onto.task.update", "args": args}).json()["error"]
 
     [field_error] = error["details"]["field_errors"]
-    assert field_error["message"] == "There is no project_id here; onto.task.move takes it."
+    assert field_error["message"] == "Unknown argument project_id; onto.task.move takes it."
     assert error["details"]["retry_with"] == {
         "op": "onto.task.move",
         "args": args | {"expected_project_id": DEMO_PROJECT_ID},
@@ -171,7 +171,7 @@ def test_link_beside_other_changes_is_named_and_loses_nothing(api: Api, other: d
     details = api.exec("onto.task.update", args)["error"]["details"]
 
     assert "retry_with" not in details
-    assert details["field_errors"][0]["message"] == "There is no depends_on here; onto.edge.link takes it."
+    assert details["field_errors"][0]["message"] == "Unknown argument depends_on; onto.edge.link takes it."
 
 
 def test_own_project_of_the_row_is_left_out(api: Api) -> None:
@@ -479,7 +479,7 @@ def test_note_beside_a_wrong_name_is_still_added_to_the_text(api: Api) -> None:
     details = api.exec("onto.goal.update", args)["error"]["details"]
 
     messages = {error["path"]: error["message"] for error in details["field_errors"]}
-    assert messages["/notes"] == "There is no notes; send description with update_strategy append."
+    assert messages["/notes"] == "Unknown argument notes; send description with update_strategy append."
     assert "retry_with" not in details
 
 
@@ -496,14 +496,14 @@ def test_argument_about_the_answer_is_left_out(api: Api, op: str, argument: dict
     details = api.exec(op, {"query": "trade fair"} | argument)["error"]["details"]
 
     [name] = argument
-    assert [error["message"] for error in details["field_errors"]] == [f"There is no {name} here; leave it out."]
+    assert [error["message"] for error in details["field_errors"]] == [f"Unknown argument {name}; leave it out."]
     assert details["retry_with"] == {"op": op, "args": {"query": "trade fair"}}
 
 
 def test_offset_is_not_left_out_because_the_page_would_be_another(api: Api) -> None:
     details = api.exec("onto.task.list", {"offset": 20})["error"]["details"]
 
-    message = "There is no offset here; for the next page, send its next_cursor as cursor."
+    message = "Unknown argument offset; for the next page, send next_cursor as cursor."
     assert [error["message"] for error in details["field_errors"]] == [message]
     assert "retry_with" not in details
 

@@ -84,7 +84,7 @@ def test_call_as_an_agent_is_held_to_its_ops(api: Api) -> None:
     refused = assert_refused(api.post("exec", update, **AS_EXPLORER), 403, "agent_may_not")
 
     assert read.json()["ok"]
-    assert refused["message"] == ("The agent explorer cannot run onto.task.update. It runs only reads of its own ops.")
+    assert refused["message"] == ("The agent explorer cannot run onto.task.update. It can run only its own read ops.")
 
 
 def test_agent_runs_no_agents(api: Api) -> None:

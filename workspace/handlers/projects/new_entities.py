@@ -112,7 +112,7 @@ def _normalize_fields(entity: Mapping[str, Any], kind: EntityType) -> tuple[dict
 def _check_temp_id(entity: Mapping[str, Any], entities: NewEntities, pointer: str) -> Iterator[ArgumentError]:
     """Yield an error if the temp_id was used before: a reference to it would be ambiguous."""
     if entity["temp_id"] in entities.rows:
-        message = "temp_id is used twice; give each entity its own."
+        message = "Duplicate temp_id; give each entity a different one."
         yield ArgumentError(path=f"{pointer}/temp_id", code="duplicate", message=message)
 
 

@@ -108,8 +108,8 @@ def _check_ids(ids: Sequence[UUID], tasks: Sequence[Task], request: OpRequest) -
         errors = [*_describe_unknown(unknown), *_describe_unmatched(projects, request.args.get("project_id"))]
         if not unknown:
             raise build_invalid_args(errors)
-        names = "1 of task_ids names" if len(unknown) == 1 else f"{len(unknown)} of task_ids name"
-        raise NotFound(f"{names} no task that you can see; field_errors says which.", field_errors=errors)
+        what = "1 of task_ids is not a task" if len(unknown) == 1 else f"{len(unknown)} of task_ids are not tasks"
+        raise NotFound(f"{what} that you can see; field_errors says which.", field_errors=errors)
     if refused := [task for task in tasks if not _may_change(task)]:
         message = (
             f"You can see {len(refused)} of task_ids but not change them; ask an owner or editor of their projects."
@@ -210,7 +210,7 @@ def _build_message(tasks: list[Task], days: int) -> str:
     message += " Milestones, plans and other events keep theirs."  # than those of the tasks
     recurring = sum(1 for task in tasks if task.recurrence)
     if recurring:
-        message += f" {recurring} of them recur{'s' if recurring == 1 else ''}, so all later ones move as well."
+        message += f" {recurring} of them recur{'s' if recurring == 1 else ''}, so all later occurrences also move."
     if len(tasks) > MAX_SHOWN:
         message += f" Only the first {MAX_SHOWN} are shown."
     return message

@@ -28,7 +28,7 @@ MAX_SUBTASKS = 50
 BY_PRIORITY = pagination.Listing.from_args(TASK, {"sort_by": "priority"})
 SERIES_ENDED = "The task recurs, and no later occurrence remains."
 SERIES_MOVED = (
-    "The task recurs, so all later ones move as well. To move only one, send scope this with its occurrence_start."
+    "The task recurs, so all later occurrences also move. To move only one, send scope this with its occurrence_start."
 )
 SERIES_CHANGED = "The task recurs, so all its occurrences changed."
 PARENT_FIELDS = ("id", "title", "state_key")

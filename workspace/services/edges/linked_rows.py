@@ -146,7 +146,7 @@ def describe_contents(project: Project) -> str:
     kinds = [kind for kind in (*ENTITY_TYPE_BY_NAME.values(), EVENT) if kind is not PROJECT]
     counts = [(kind.get_rows().alive().filter(project=project).count(), kind) for kind in kinds]
     named = [f"{count} {kind.name if count == 1 else kind.plural}" for count, kind in counts if count]
-    return f" With it go {', '.join(named)}." if named else ""
+    return f" It contained {', '.join(named)}." if named else ""
 
 
 def _describe(names: Sequence[str], nouns: tuple[str, str], what: str) -> list[str]:

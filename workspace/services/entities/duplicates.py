@@ -33,9 +33,7 @@ def warn_about_duplicate(row: Entity, *, kind: EntityType) -> tuple[str, ...]:
     titles = _filter_siblings(row, kind).order_by("-created_at").values_list("pk", kind.label)[:MAX_ROWS]
     for id, title in titles:
         if _split_title(title) == words:
-            return (
-                f"There is already the {kind.name} {quote_name(title)} ({id}). If it is the same, delete the new one.",
-            )
+            return (f"A {kind.name} {quote_name(title)} already exists ({id}). If it is the same, delete the new one.",)
     return ()
 
 

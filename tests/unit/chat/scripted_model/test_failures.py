@@ -20,7 +20,9 @@ from tests.unit.chat.scripted_model.requests import (
 REFUSED = build_failure(
     "onto.task.update",
     "The args are invalid.",
-    field_errors=[{"path": "/status", "code": "unknown_argument", "message": "There is no status; send state_key."}],
+    field_errors=[
+        {"path": "/status", "code": "unknown_argument", "message": "Unknown argument status; send state_key."}
+    ],
     retry_with={"op": "onto.task.update", "args": {"task_id": BUY["id"], "state_key": "done"}},
 )
 
@@ -40,7 +42,9 @@ def test_refused_call_is_repaired_by_exactly_the_corrected_call() -> None:
 
     done = build_success("onto.task.update", task=BUY, message="Changed “Buy paint”: state_key todo → done.")
     text = ask(messages, build_exec("onto.task.update", done, task_id=BUY["id"])).text
-    assert text.startswith("The first call was refused: There is no status; send state_key. I sent the corrected call.")
+    assert text.startswith(
+        "The first call was refused: Unknown argument status; send state_key. I sent the corrected call."
+    )
     assert text.endswith("Changed “Buy paint”: state_key todo → done.")
 
 

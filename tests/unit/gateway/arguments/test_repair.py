@@ -107,8 +107,8 @@ def test_repair_refuses_ambiguous_mistakes(args: dict[str, Any]) -> None:
     [
         ({"when": "18:00"}, None, {"when": "2026-03-02T18:00"}, "today"),
         ({"when": "9am"}, None, {"when": "2026-03-03T09:00"}, "tomorrow, because that time is past today"),
-        ({"when": "at 9:30"}, date(2026, 3, 20), {"when": "2026-03-20T09:30"}, "on the day that it has"),
-        ({"due_at": "18:00"}, date(2026, 3, 20), {"due_at": "2026-03-20T18:00:00Z"}, "on the day that it has"),
+        ({"when": "at 9:30"}, date(2026, 3, 20), {"when": "2026-03-20T09:30"}, "on its current day"),
+        ({"due_at": "18:00"}, date(2026, 3, 20), {"due_at": "2026-03-20T18:00:00Z"}, "on its current day"),
     ],
 )
 def test_time_without_a_day_gets_that_of_the_row_or_the_next(
@@ -127,8 +127,8 @@ def test_time_without_a_day_gets_that_of_the_row_or_the_next(
 @pytest.mark.parametrize(
     ("stored", "expected", "origin"),
     [
-        (datetime(2026, 3, 20, 17, tzinfo=UTC), "2026-03-27", "that of the row, 2026-03-20"),
-        (date(2026, 3, 20), "2026-03-27", "that of the row, 2026-03-20"),
+        (datetime(2026, 3, 20, 17, tzinfo=UTC), "2026-03-27", "its current date, 2026-03-20"),
+        (date(2026, 3, 20), "2026-03-27", "its current date, 2026-03-20"),
         (None, "2026-03-09", "today, 2026-03-02"),
     ],
 )

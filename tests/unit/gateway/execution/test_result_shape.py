@@ -114,7 +114,8 @@ def test_a_cut_answer_says_what_is_missing_and_how_to_get_it() -> None:
     _result, warnings, _cursor = shape({"data": {"items": ROWS}}, max_tokens=300)
 
     assert warnings[0].startswith("Shows rows 1 to ")
-    assert "of 100 in data.items: send meta.next_cursor as cursor for more, or fields for less of each." in warnings[0]
+    advice = "For more rows, send meta.next_cursor as cursor; for smaller rows, send fields."
+    assert f"of 100 in data.items. {advice}" in warnings[0]
 
 
 def test_a_row_over_the_limit_loses_its_largest_fields() -> None:

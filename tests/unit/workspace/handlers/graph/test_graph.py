@@ -172,7 +172,7 @@ def test_missing_and_foreign_nodes_are_reported_together_and_alike(project: Proj
 def test_row_with_a_wrong_kind_is_not_found(project: Project) -> None:
     task = project_graph.create_row("task", project)
 
-    with pytest.raises(NotFound, match="1 of the ids names no row") as caught:
+    with pytest.raises(NotFound, match="1 of the ids is not a row") as caught:
         reorganize(project, {"kind": "plan", "id": str(task.pk), "connections": []})
 
     assert caught.value.field_errors[0].message.startswith("No plan of this project")

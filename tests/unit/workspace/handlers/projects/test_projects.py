@@ -69,7 +69,7 @@ def test_deleted_project_and_its_rows_are_invisible_to_all_members(db: None) -> 
     assert outcome.result == {
         "project": {"id": str(project.pk)},
         "message": "Deleted the project “canary”; ops no longer find it or anything in it, for any member. "
-        "With it go 1 task, 1 risk. Only an administrator can restore it.",
+        "It contained 1 task, 1 risk. Only an administrator can restore it.",
     }
     assert (outcome.entity_id, outcome.entity_name) == (str(project.pk), "canary")
     assert Project.objects.get().deleted_at == AT

@@ -83,7 +83,7 @@ def test_recurring_task_moves_with_its_end(project: Project) -> None:
 
     task.refresh_from_db()
     assert task.recurrence_until == DUE + timedelta(weeks=5)
-    assert outcome.result["message"].endswith("1 of them recurs, so all later ones move as well.")
+    assert outcome.result["message"].endswith("1 of them recurs, so all later occurrences also move.")
 
 
 def test_tasks_that_the_subject_cannot_change_stay(project: Project) -> None:
@@ -186,7 +186,7 @@ def test_unknown_ids_are_refused(project: Project) -> None:
     mine = TaskFactory(project=project, due_at=DUE)
 
     for filters in ({}, {"project_id": str(project.pk)}):  # the error does not tell in which project it is
-        with pytest.raises(NotFound, match="1 of task_ids names no task that you can see") as unknown:
+        with pytest.raises(NotFound, match="1 of task_ids is not a task that you can see") as unknown:
             shift(1, task_ids=[str(mine.pk), str(hidden.pk).upper()], **filters)
         assert [(error.path, error.code) for error in unknown.value.field_errors] == [("/task_ids/1", "not_found")]
         assert str(hidden.pk) not in str(unknown.value.field_errors)

@@ -265,7 +265,8 @@ def test_changing_all_of_a_series_is_warned_about(task: Task) -> None:
     renamed = update(task, title="New")
 
     assert moved.warnings[-1] == (
-        "The task recurs, so all later ones move as well. To move only one, send scope this with its occurrence_start."
+        "The task recurs, so all later occurrences also move. "
+        "To move only one, send scope this with its occurrence_start."
     )
     assert renamed.warnings == ("The task recurs, so all its occurrences changed.",)
 

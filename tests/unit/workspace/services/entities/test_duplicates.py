@@ -28,7 +28,7 @@ def create(project: Project, title: str, **args: Any) -> tuple[str, ...]:
 @for_each("title", ["Call the printers", "call the printers!", "Call a printer", "Call  Printers"], undone=True)
 def test_new_row_with_nearly_the_same_title_is_warned_about(task: Task, title: str) -> None:
     assert create(task.project, title) == (
-        f"There is already the task “Call the printers” ({task.pk}). If it is the same, delete the new one.",
+        f"A task “Call the printers” already exists ({task.pk}). If it is the same, delete the new one.",
     )
 
 
