@@ -140,7 +140,7 @@ class ToolCall(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     message = models.ForeignKey(Message, models.CASCADE, related_name="calls")
     position = models.PositiveIntegerField(help_text="From 1 within the message.")
-    round = models.PositiveIntegerField(help_text="The model's answer in which it stands, from 1.")
+    round = models.PositiveIntegerField(help_text="The model's answer that has the call, counted from 1.")
     text_before = models.PositiveIntegerField(help_text="Length of the message's text when the call began.")
     call_id = models.CharField(max_length=200, help_text="The model's id of the call.")
     name = models.CharField(max_length=200, help_text="The tool, as the model named it.")

@@ -204,7 +204,7 @@ class Migration(migrations.Migration):
                 ('name', models.CharField(max_length=60)),
                 ('page', models.CharField(help_text='URL name of the page in the admin.', max_length=60)),
                 ('query', models.CharField(blank=True, help_text='Its query string, without the question mark.', max_length=2000)),
-                ('is_shared', models.BooleanField(default=False, help_text='Whether everyone who may open the page sees it there.', verbose_name='shared')),
+                ('is_shared', models.BooleanField(default=False, help_text='Whether everyone who can open the page sees it there.', verbose_name='shared')),
                 ('saved_at', models.DateTimeField()),
                 ('owner', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='saved_views', to=settings.AUTH_USER_MODEL)),
             ],

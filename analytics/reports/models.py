@@ -13,7 +13,7 @@ class SavedView(models.Model):
     query = models.CharField(max_length=2_000, blank=True, help_text="Its query string, without the question mark.")
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="saved_views")
     is_shared = models.BooleanField(
-        "shared", default=False, help_text="Whether everyone who may open the page sees it there."
+        "shared", default=False, help_text="Whether everyone who can open the page sees it there."
     )
     saved_at = models.DateTimeField()
 

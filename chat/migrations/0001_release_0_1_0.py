@@ -96,7 +96,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
                 ('position', models.PositiveIntegerField(help_text='From 1 within the message.')),
-                ('round', models.PositiveIntegerField(help_text="The model's answer in which it stands, from 1.")),
+                ('round', models.PositiveIntegerField(help_text="The model's answer that has the call, counted from 1.")),
                 ('text_before', models.PositiveIntegerField(help_text="Length of the message's text when the call began.")),
                 ('call_id', models.CharField(help_text="The model's id of the call.", max_length=200)),
                 ('name', models.CharField(help_text='The tool, as the model named it.', max_length=200)),

@@ -145,7 +145,7 @@ class Migration(migrations.Migration):
                 ('tier', models.CharField(choices=[('main', 'main'), ('fast', 'fast')], default='main', help_text='main is LLM_MODEL, fast is LLM_FAST_MODEL.', max_length=10)),
                 ('case_set', models.CharField(blank=True, choices=[('tuned', 'tuned'), ('held_back', 'held back')], help_text='Empty: all sets.', max_length=10, verbose_name='set')),
                 ('tag', models.CharField(blank=True, help_text='Only cases with this tag. Empty: all.', max_length=60)),
-                ('case_limit', models.PositiveIntegerField(default=20, help_text='At most so many, spread over the ops. Each takes some requests of the model.', validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(500)], verbose_name='cases')),
+                ('case_limit', models.PositiveIntegerField(default=20, help_text='Maximum number of cases, spread over the ops. Each case takes several requests to the model.', validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(500)], verbose_name='cases')),
                 ('state', models.CharField(choices=[('running', 'running'), ('done', 'done'), ('stopped', 'stopped'), ('failed', 'failed')], default='running', editable=False, max_length=10)),
                 ('version', models.CharField(blank=True, editable=False, help_text='Of the copy that the model read.', max_length=64)),
                 ('model', models.CharField(blank=True, editable=False, help_text="The model's name.", max_length=200)),

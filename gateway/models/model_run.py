@@ -39,7 +39,7 @@ class ModelRun(LeasedRow):
         "cases",
         default=20,
         validators=[MinValueValidator(1), MaxValueValidator(MAX_CASES)],
-        help_text="At most so many, spread over the ops. Each takes some requests of the model.",
+        help_text="Maximum number of cases, spread over the ops. Each case takes several requests to the model.",
     )
     state = models.CharField(max_length=10, choices=State, default=State.RUNNING, editable=False)
     version = models.CharField(max_length=64, blank=True, editable=False, help_text="Of the copy that the model read.")

@@ -83,8 +83,8 @@ class Connection(models.Model):
         default=False,
         db_default=False,
         help_text=(
-            "The server keeps nothing of its callers, so all of them share one session. "
-            "Otherwise each end user of a client has one."
+            "Turn on if the server stores no data of its callers: then all callers share one session. "
+            "Otherwise each end user of a client has a separate one."
         ),
     )
     idempotency_header = _text(help_text="The header in which the upstream takes idempotency keys, if it does.")
@@ -93,7 +93,7 @@ class Connection(models.Model):
         default=10,
         db_default=10,
         validators=[MinValueValidator(1), MaxValueValidator(1000)],
-        help_text="Of each process. More wait a moment, then are refused.",
+        help_text="Per process. Further calls wait a moment, then are refused.",
     )
     max_response_kb = models.PositiveIntegerField(
         "largest response (KB)",

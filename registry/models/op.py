@@ -46,7 +46,7 @@ class Group(models.Model):
         blank=True,
         default="",
         db_default="",
-        help_text="What that tool says of itself, in about four words. Empty: the summary.",
+        help_text="The description of that tool, in about four words. Empty: the summary.",
     )
     source = build_source_field()
     shipped = models.JSONField(null=True, blank=True, editable=False, help_text="The entry as last shipped.")
