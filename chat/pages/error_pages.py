@@ -6,7 +6,7 @@ from django.shortcuts import render
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:  # noqa: ARG001 - Django passes it
     """Answer for an address that does not exist."""
-    context = {"title": "There is no such page", "message": "Check the address.", "has_chat": True}
+    context = {"title": "Page not found", "message": "Check the address.", "has_chat": True}
     return render(request, "chat/error.html", context, status=404)
 
 

@@ -23,7 +23,7 @@ STATUS_LABELS = {
     Status.CONFIRM: "Waits for you",
 }
 NEEDS_USER = "Needs you"
-LEFT_UNDONE = "You went on without this. Nothing was done."
+LEFT_UNDONE = "You continued without this. Nothing was done."
 
 MONTHS = dict(zip((f"{number:02}" for number in range(1, 13)), calendar.month_abbr[1:], strict=True))
 _TIME = re.compile(r"\d{4}-(\d\d)-(\d\d)T(\d\d:\d\d)(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d)?", re.ASCII)

@@ -54,7 +54,7 @@ DISPLAY_WRONG = _make_blocking_rule(
 )
 WITHOUT_ID_WRONG = _make_blocking_rule(
     "without_id_wrong",
-    "An op to run if the id is missing that does not exist, writes, or has required arguments.",
+    "A replacement op for calls without an id that does not exist, writes, or has required arguments.",
     "Name an existing read op without required arguments.",
 )
 FIELD_INVALID = _make_blocking_rule(

@@ -11,7 +11,7 @@ from registry.vocabulary import KEY, CatalogVocabulary, CatalogWords, WordKind, 
 
 AMBIGUOUS = CheckRule(
     "word_ambiguous",
-    "A word that stands for two things at once: two kinds of rows, two actions, or two values of one argument.",
+    "A word that stands for two things: two kinds of rows, two actions, or two values of one argument.",
     "Keep the word in one of the two entries.",
 )
 UNKNOWN = CheckRule(

@@ -5,7 +5,7 @@ import { describeQuestion } from "./wording.js";
 
 const LABELS = { start: "Running", success: "Done", error: "Failed", confirm: "Waits for you", undone: "Not done" };
 const NEEDS_USER = "Needs you";
-const LEFT_UNDONE = "You went on without this. Nothing was done.";
+const LEFT_UNDONE = "You continued without this. Nothing was done.";
 const MAX_HEADLINE = 140;
 const TIME = /\d{4}-(\d\d)-(\d\d)T(\d\d:\d\d)(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)?/g;
 const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];

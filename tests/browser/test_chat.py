@@ -344,9 +344,9 @@ def test_delete_waits_for_a_decision(
     send(page, "Find a free hour next week.")
     wait_for_end(page)
     undone = page.locator(".card[data-status=undone]")
-    expect(undone).to_contain_text("You went on without this. Nothing was done.")
+    expect(undone).to_contain_text("You continued without this. Nothing was done.")
     page.reload()
-    expect(undone).to_contain_text("You went on without this. Nothing was done.")
+    expect(undone).to_contain_text("You continued without this. Nothing was done.")
 
     send(page, message)
     wait_for_end(page, "ask")
