@@ -39,7 +39,7 @@ class NotDelivered(Exception):
 
 
 def send_when_due(_: datetime) -> bool:
-    """Start to send what is due, as a periodic job. Returns False: the thread sends everything."""
+    """Send the notifications that are due, in the background. Returns False: the thread sends everything."""
     if _query_due().exists():
         run_in_background("notifications", send_due)
     return False

@@ -98,7 +98,7 @@ def get_current_rollout() -> Rollout:
 
 
 def refresh_rollout() -> None:
-    """Swap in flags and cohorts if they changed. Two queries, and two more if they did."""
+    """Reload flags and cohorts if they changed. Two queries, and two more if they did."""
     global _current, _rows
     rows = _cohort_query.fetch_rows(), _rule_query.fetch_rows()
     if _current is None or rows != _rows:

@@ -64,7 +64,7 @@ def _describe_share(share: Proportion) -> str:
 
 
 def stop_worse_cohorts(at: datetime) -> bool:
-    """Switch off the guarded cohorts that do worse, and notify the users who can change cohorts."""
+    """Switch off guarded cohorts whose calls clearly fail more often, and notify the users who can change cohorts."""
     guarded = list(Cohort.objects.filter(is_on=True, is_guarded=True, flag__is_on=True))
     for cohort, reading in measure_cohorts(guarded, at=at).items():
         if reading.is_worse:

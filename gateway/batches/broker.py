@@ -60,7 +60,7 @@ def is_down() -> bool:
 
 
 def check_when_due() -> None:
-    """Ask the broker for an answer, in the background, if no message has shown for a while whether it works."""
+    """Check in the background whether the broker responds, if no recent message has shown it."""
     if not settings.EMBEDDED_BROKER:
         _sender.check_when_due()
 

@@ -27,7 +27,10 @@ _helper: threading.Thread | None = None
 
 
 def sweep_when_due() -> None:
-    """Sweep every two seconds. One query if no batch is open, four if there is nothing to do."""
+    """Look every two seconds for entries whose runner died and for batches that no worker knows about.
+
+    One query if no batch is open, four if there is nothing to do.
+    """
     global _next
     if time.monotonic() < _next:
         return

@@ -91,7 +91,10 @@ def takes_writes() -> bool:
 
 
 def check_when_due() -> None:
-    """Write, at most every few seconds. Logs when writes begin to fail and when they work again."""
+    """Test with a write whether the database accepts writes, at most every few seconds.
+
+    Logs when writes begin to fail and when they work again.
+    """
     global _next_check, _is_failing
     if time.monotonic() < _next_check:
         return

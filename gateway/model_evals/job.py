@@ -63,7 +63,7 @@ def stop_run(run: ModelRun) -> bool:
 
 
 def end_lost_runs(_: datetime) -> bool:
-    """End runs whose process died, as a periodic job."""
+    """End evals with a model whose process died."""
     is_lost = leases.ENDED | Q(held_until=None, updated_at__lt=Now() - SILENT_AFTER)
     while run := leases.claim(ModelRun.objects.filter(is_lost, state=State.RUNNING).order_by("pk"), LEASE):
         leases.release(run, state=State.FAILED, error="its process ended")

@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 
 
 def check_when_due(at: datetime) -> bool:
-    """Start the checks that are due, one at a time. Returns whether more are due: a periodic job."""
+    """Start the next check of an upstream that is due. Returns whether more are due."""
     due = _find_due(at)
     if not due:
         return False

@@ -172,7 +172,7 @@ def start_importing(row: DocumentImport, selection: Selection, *, group: str, co
 
 
 def delete_old(at: datetime) -> bool:
-    """Delete imports after a month, and end those whose process stopped: a periodic job."""
+    """Delete imports after a month, and end those whose process stopped."""
     is_more_left = Expiring(DocumentImport.objects.all(), "created_at", KEPT_FOR).delete(at)
     working = DocumentImport.objects.filter(state__in=(State.READING, State.IMPORTING))
     # One without a lease is of a process of 0.1.0, which only said when it was last alive. Such a process, which still

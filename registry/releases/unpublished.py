@@ -95,7 +95,7 @@ def _hash_release_entries(version: str) -> dict[Kind, dict[str, str]]:
 
 
 def count_tokens(_at: datetime) -> bool:
-    """Count a batch of cleared ops, as a periodic job. Returns whether more are left."""
+    """Count the help tokens of ops that were edited, a batch at a time. Returns whether more are left."""
     return count_batch()
 
 

@@ -112,7 +112,7 @@ def cancel_publish(row: ScheduledPublish, *, by: str, at: datetime) -> bool:
 
 
 def publish_when_due(at: datetime) -> bool:
-    """Start to publish what is due, as a periodic job. Returns False: only one can be due."""
+    """Publish the scheduled draft that is due, in the background. Returns False: only one can be due."""
     row = leases.claim(ScheduledPublish.objects.filter(state=State.WAITING, publish_at__lte=at), LEASE)
     if row is not None:
         run_in_background("scheduled publish", partial(publish_claimed, row))

@@ -149,7 +149,7 @@ def complete(embeddings: OpEmbeddings) -> None:
 
 
 def delete_unused(at: datetime) -> bool:
-    """Delete vectors that no process has loaded for long, as a periodic job. A text that comes back is sent again."""
+    """Delete vectors that no process has loaded for a long time. A text that comes back is sent again."""
     OpEmbedding.objects.filter(used_at__lt=at - KEPT).delete()
     return False
 

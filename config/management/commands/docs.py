@@ -158,13 +158,13 @@ def _build_roles_page() -> str:
     return (
         f"# Roles\n\n{GENERATED_NOTICE.format(source='console/access/roles.py')}\n\n"
         "This table says who can do what in the console. A role is a Django group. To assign one, open the user under\n"
-        f"*Users*, tick *{users.LABELS['is_staff']}* and tick the role. Several roles add up.\n"
+        f"*Users*, select *{users.LABELS['is_staff']}* and the role. Users have the permissions of all their roles.\n"
         f"`manage.py createsuperuser` creates the first admin, who can do everything.\n\n{table}\n\n"
         "Only admins can try an op as any user; others try it as a demo user. The audit log records the user.\n\n"
         "Nobody edits rows that services write (releases, events, figures, history, calls). Publishing, making a\n"
         "release live and withdrawing one need *all* on releases; switching something off needs *all* on switches. An\n"
-        "editor edits the draft, restores releases into it and reverts changes. No page shows a key, a password, or\n"
-        "the args or results of calls.\n\n"
+        "editor edits the draft, restores releases into it and reverts changes. No page shows a key or a\n"
+        "password. Pages show args and results of calls only while GATEWAY_CONTENT_DAYS stores them.\n\n"
         "Each `migrate` resets these groups to this table. To grant more, create another group and assign both.\n"
         "Other groups and permissions of single users never change.\n"
     )
