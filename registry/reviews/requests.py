@@ -83,7 +83,7 @@ def describe_reach(*, by: str) -> str:
     if reached:
         text = " and ".join(reached)
         return f"{text[0].upper()}{text[1:]}."
-    return "Nobody gets a message, because no e-mail or webhook reaches them. Tell somebody who can publish."
+    return "Nobody gets a message: no reviewer can be reached by e-mail or webhook. Tell someone who can publish."
 
 
 class ReviewRefused(Exception):
@@ -113,7 +113,7 @@ def ask_for_review(*, version: str, summary: str, comment: str, by: str, at: dat
             request.save()
             _record(request, Action.ASKED, comment, version=version, by=by, at=at)
     except IntegrityError:
-        raise ReviewRefused("Somebody else asked for a review just now. Open the page again to see it.") from None
+        raise ReviewRefused("Someone else asked for a review just now. Reload the page to see it.") from None
     return request
 
 

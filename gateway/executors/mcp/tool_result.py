@@ -47,7 +47,7 @@ def read_result(result: CallToolResult, work: UpstreamCall, redactor: Redactor =
         if len(files) < MAX_FILES:
             files.append(result_values.store_file(work, name, content_type, content))
             return files[-1]
-        message = f"The file was not stored: at most {MAX_FILES} files of one answer are."
+        message = f"The file was not stored: at most {MAX_FILES} files of one answer are stored."
         return result_values.describe_file(name, content_type, content) | {"message": message}
 
     try:

@@ -16,7 +16,7 @@ MAX_DAYS = 3_650
 
 
 class Command(BaseCommand):
-    help = "Create an API key for a client, and the client too if it is new. The key is printed once."
+    help = "Create an API key for a client. A new client is also created. The key is printed once."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("client", help="the service that will use the key, such as chat")

@@ -23,5 +23,7 @@ class Command(BaseCommand):
             if count:
                 self.stdout.write(f"{count:,} {name.replace('_', ' ')}")
         for key in subject_data.find_bound_keys(subject):
-            self.stdout.write(f"The key {key} is bound to it and still works. Revoke and delete it in the console.")
+            self.stdout.write(
+                f"The key {key} is bound to this subject and still works. Revoke and delete it in the console."
+            )
         self.stdout.write(f"All data about {subject} is deleted. Daily figures stay; they name no subject.")

@@ -151,7 +151,7 @@ def test_one_answer_does_not_use_up_the_quota(api: Api) -> None:
     assert StoredFile.objects.count() == tool_result.MAX_FILES
     assert [each["file"].get("message", "") for each in result["content"]][-3:] == [
         "",
-        *["The file was not stored: at most 10 files of one answer are."] * 2,
+        *["The file was not stored: at most 10 files of one answer are stored."] * 2,
     ]
 
 

@@ -115,7 +115,7 @@ def test_forget_reports_a_key_bound_to_the_subject(live_catalog: Any, make_key: 
     out = StringIO()
     call_command("forget_subject", "ana", stdout=out)
 
-    assert "is bound to it" in out.getvalue()
+    assert "is bound to this subject" in out.getvalue()
 
 
 @for_each("command", ["forget_subject", "export_subject"])
