@@ -6,8 +6,8 @@ from django.db.models import Q
 from core import manifest
 
 AUDIT_ACTIONS = """
-    added changed removed tried published made_live imported exported rotated revoked signed_in signed_out asked
-    commented approved sent_back withdrawn failed
+    added changed removed tried published released made_live imported exported rotated revoked signed_in signed_out
+    asked commented approved sent_back withdrawn failed
 """.split()
 
 
@@ -20,6 +20,7 @@ class AuditEntry(models.Model):
         REMOVED = "removed", "removed"
         TRIED = "tried", "tried"  # an op, for a subject whose rows the answer shows; the note has the op
         PUBLISHED = "published", "published"  # a release that was never live before
+        RELEASED = "released", "released to a cohort"
         MADE_LIVE = "made_live", "made live again"  # a rollback, or its undoing
         IMPORTED = "imported", "imported"
         EXPORTED = "exported", "exported"

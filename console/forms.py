@@ -1,9 +1,11 @@
 """Forms that several sections of the console use."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from django import forms
 from django.db.models import OuterRef, Subquery
+from django.utils.text import get_text_list
 from unfold.widgets import (
     INPUT_CLASSES,
     UnfoldAdminSelectWidget,
@@ -13,12 +15,24 @@ from unfold.widgets import (
 )
 
 from core.admin.form_fields import LinesField, find_invisible
+from registry.drafts import draft
 from registry.models import Activation, Release
+from registry.releases import lifecycle, publishing
+from registry.reviews import approval
 
 MAX_LABEL_LENGTH = 30  # characters
 
 
 LATER = "later"  # the button that schedules
+# Why the draft cannot be published. Their messages say what to do.
+PUBLISH_ERRORS = (
+    publishing.NotPublishable,
+    publishing.ReasonMissing,
+    publishing.LossReasonMissing,
+    lifecycle.AlreadyWithdrawn,
+    draft.DraftChanged,
+    approval.ApprovalMissing,
+)
 
 
 class LocalDateTimeInput(forms.DateTimeInput):
@@ -75,7 +89,7 @@ class PublishForm(forms.Form):
 
 
 class MakeLiveForm(forms.Form):
-    """Make an older release live again."""
+    """Make an older release live again, or one that only a cohort reads."""
 
     note = forms.CharField(
         label="Note",
@@ -84,6 +98,19 @@ class MakeLiveForm(forms.Form):
         widget=UnfoldAdminTextareaWidget(attrs={"rows": 2}),
         help_text="Shown with the release in the release history.",
     )
+    ends_cohorts = forms.BooleanField(required=False, widget=UnfoldBooleanWidget())
+
+    def __init__(self, *args: Any, cohorts: Sequence[str] = (), **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if cohorts:
+            self.fields["ends_cohorts"].label = f"Turn off {get_text_list(list(cohorts), 'and')}"
+            self.fields[
+                "ends_cohorts"
+            ].help_text = (
+                "Everyone reads this release then. A cohort that stays on keeps it when the next release goes live."
+            )
+        else:
+            del self.fields["ends_cohorts"]
 
 
 class WithdrawForm(forms.Form):

@@ -16,6 +16,7 @@ from analytics.rollout.evaluation import OPERATOR_LABELS, Attribute, Operator
 MAX_LISTED = 1_000  # listed subjects per cohort; all processes keep them in memory
 MAX_VALUES = 200  # values per rule
 MAX_VALUE_LENGTH = 200  # per value, and per subject
+_AUDITED_FIELDS = ("name", "position", "is_on", "is_guarded", "variant", "listed", "note")
 cohort_name_validator = RegexValidator(
     r"\A[a-z0-9]+(?:-[a-z0-9]+)*\Z", "Use lower-case letters, digits and dashes, such as dev-team."
 )
@@ -104,6 +105,12 @@ class Cohort(models.Model):
             return f"only {listed_text}" if listed_text else "nobody"
         rule_text = f"where {rules}" if rules else "everyone else"
         return f"{rule_text}, and {listed_text}" if listed_text else rule_text
+
+    def list_audit_values(self) -> dict[str, Any]:
+        """Return what the audit log compares of a saved cohort."""
+        fields: dict[str, Any] = {name: getattr(self, name) for name in _AUDITED_FIELDS}
+        rules = [str(rule) for rule in self.rules.all()]
+        return fields | {"flag": self.flag_id, "percentage": float(self.percentage), "rules": rules}
 
     def clean(self) -> None:
         """Raise ValidationError for a variant that the flag does not have, or an invalid list of subjects."""

@@ -13,6 +13,7 @@ from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 from django.utils import timezone
+from django.utils.text import get_text_list
 
 from analytics.rollout import impact
 from console import diff_view
@@ -22,6 +23,7 @@ from core.admin import base
 from registry.drafts import draft
 from registry.models import Release
 from registry.releases import help_diff, lifecycle, restore, stored_releases
+from registry.reviews import cohort_release
 from registry.snapshot import diff, snapshot
 from registry.snapshot.diff import CopyChange
 from registry.snapshot.entries import EMPTY_SNAPSHOT, Snapshot
@@ -61,9 +63,9 @@ class ReleaseAction:
         """Return what the action would change, or None if that cannot be shown. Raises restore.OpNotInRelease."""
         return None
 
-    def get_initial(self, release: Release) -> dict[str, Any]:
-        """Return what the form begins with."""
-        return {}
+    def build_form(self, release: Release, data: Any) -> forms.Form:
+        """Return the form, bound to what was sent if anything was."""
+        return self.form(data)
 
     def get_taken_back(self, release: Release) -> Release | None:
         """Return the release that the action takes from users, whose changes the draft may still have."""
@@ -96,9 +98,18 @@ class MakeLiveAction(ReleaseAction):
     def get_taken_back(self, release: Release) -> Release | None:
         return stored_releases.get_live_release()
 
+    def build_form(self, release: Release, data: Any) -> forms.Form:
+        is_new = not release.activations.exists()
+        initial = {"ends_cohorts": is_new} | ({"note": "Made live for everyone"} if is_new else {})
+        cohorts = cohort_release.query_cohorts(release).values_list("name", flat=True)
+        return MakeLiveForm(data, initial=initial, cohorts=list(cohorts))
+
     def run_action(self, release: Release, op: str, data: Mapping[str, Any], *, by: str, at: datetime) -> str:
-        lifecycle.activate_release(version=release.version, note=data["note"], by=by, at=at)
-        return f"Release {release.short_name} is live."
+        ended = cohort_release.make_live(
+            release, ends_cohorts=data.get("ends_cohorts", False), note=data["note"], by=by, at=at
+        )
+        names = get_text_list([cohort.name for cohort in ended], "and")
+        return f"Release {release.short_name} is live{' for everyone, and ' + names + ' off' if names else ''}."
 
 
 class WithdrawAction(ReleaseAction):
@@ -160,8 +171,8 @@ class NameAction(ReleaseAction):
     permission = "publish"
     form = NameForm
 
-    def get_initial(self, release: Release) -> dict[str, Any]:
-        return {"name": release.name, "labels": release.labels}
+    def build_form(self, release: Release, data: Any) -> forms.Form:
+        return NameForm(data, initial={"name": release.name, "labels": release.labels})
 
     def run_action(self, release: Release, op: str, data: Mapping[str, Any], *, by: str, at: datetime) -> str:
         lifecycle.name_release(release, name=data["name"], labels=data["labels"], by=by, at=at)
@@ -210,7 +221,7 @@ class ReleaseActionsMixin(base.ModelAdmin[Release]):
         if not (self.has_view_permission(request) and self.can_run(request, action)):
             raise PermissionDenied
         release, op = diff_view.get_release_or_404(version), request.GET.get("op", "")
-        form = action.form(request.POST or None, initial=action.get_initial(release))
+        form = action.build_form(release, request.POST or None)
         if request.method == "POST" and form.is_valid():
             taken_back = action.get_taken_back(release)
             if self._run_action(request, action, release, op, form):

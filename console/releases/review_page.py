@@ -17,16 +17,16 @@ from analytics import reports
 from analytics.rollout import impact
 from console import diff_view
 from console.evals import results
-from console.forms import LATER, PublishForm
+from console.forms import LATER, PUBLISH_ERRORS, PublishForm
 from console.releases import schedule
+from console.releases.cohort_release import COHORT, CohortReleaseForm, release_reviewed
 from core import memory
 from core.admin import base
 from core.admin.form_fields import PlainTextField
 from notifications.models import Notification
-from registry.drafts import draft
 from registry.models import Release, ReviewRequest
 from registry.models.review import MAX_COMMENT_LENGTH, Person
-from registry.releases import lifecycle, publishing, recorded_calls, review
+from registry.releases import lifecycle, recorded_calls, review
 from registry.releases.review import DraftReview
 from registry.reviews import approval, requests
 from registry.reviews import approval as reviewed_publishing
@@ -157,6 +157,11 @@ class ReviewMixin(base.ModelAdmin[Release]):
             if request.POST.get("when") == LATER:
                 if schedule.schedule_reviewed(request, draft_review, form):
                     return redirect(f"{reverse('admin:registry_release_review')}#scheduled")
+            elif request.POST.get("when") == COHORT:
+                cohort_form = CohortReleaseForm(request.POST, reach=impact.measure_reach(timezone.now()))
+                if cohort_form.is_valid() and (cohort := release_reviewed(request, draft_review, form, cohort_form)):
+                    return redirect("admin:analytics_cohort_change", cohort.pk)
+                return self.render_review(request, draft_review, form=form, cohort_form=cohort_form)
             elif self._publish_reviewed(request, draft_review, form):
                 return redirect("admin:registry_release_changelist")
         return self.render_review(request, draft_review, form=form)
@@ -167,6 +172,7 @@ class ReviewMixin(base.ModelAdmin[Release]):
         draft_review: review.DraftReview,
         *,
         form: PublishForm | None = None,
+        cohort_form: CohortReleaseForm | None = None,
         review_form: ReviewForm | None = None,
     ) -> HttpResponse:
         """Return the page, with the forms as they were sent."""
@@ -175,6 +181,7 @@ class ReviewMixin(base.ModelAdmin[Release]):
         decision = approval.decide(
             by=str(request.user), version=draft_review.version, changes=draft_review.changes, live=draft_review.live
         )
+        reach = impact.measure_reach(timezone.now()) if form else None
         page = Paginator(draft_review.changes, diff_view.PAGE_SIZE).get_page(request.GET.get("p"))
         context = {
             "title": "Review and publish",
@@ -189,7 +196,8 @@ class ReviewMixin(base.ModelAdmin[Release]):
             "replay": None
             if draft_review.verdict.problems
             else recorded_calls.replay_changes(draft_review.changes, draft_review.before, draft_review.after),
-            "reach": impact.measure_reach(timezone.now()) if form else None,
+            "reach": reach,
+            "cohort_form": cohort_form or (CohortReleaseForm(reach=reach) if reach else None),
             **build_panel_context(request, draft_review, decision, review_form),
             **schedule.build_schedule_context(draft_review),
             **diff_view.build_findings_context(
@@ -223,14 +231,7 @@ class ReviewMixin(base.ModelAdmin[Release]):
             )
         except lifecycle.AlreadyLive:
             form.add_error(None, "Nothing to publish. Your draft matches the live release.")
-        except (
-            publishing.NotPublishable,
-            publishing.ReasonMissing,
-            publishing.LossReasonMissing,
-            lifecycle.AlreadyWithdrawn,
-            draft.DraftChanged,
-            approval.ApprovalMissing,
-        ) as error:
+        except PUBLISH_ERRORS as error:
             form.add_error(None, str(error))
         else:
             message = f"Release {release.short_name} is live with {release.op_count} ops."

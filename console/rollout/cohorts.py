@@ -27,8 +27,7 @@ from console.rollout.cohort_facts import RampMixin
 from console.rollout.exposures import annotate_releases, build_variant_choices, name_annotated_variant
 from console.rollout.impact_text import ImpactPreviewMixin
 from core.admin import base
-
-AUDITED_COHORT_FIELDS = ("name", "position", "is_on", "is_guarded", "variant", "listed", "note")
+from registry.models import Release
 
 
 class CohortRuleInline(base.TabularInline[CohortRule, Cohort]):
@@ -128,6 +127,7 @@ class CohortAdmin(RampMixin, ImpactPreviewMixin, AuditedAdmin):
                 urlencode({"cohort": cohort.name}),
                 urlencode({"first": NO_COHORT, "second": cohort.name}),
             )
+            context["make_live_url"] = _find_make_live_url(request, cohort)
             context["related"] = [
                 ("Results", f"{reverse('admin:report_overview')}?{query}"),
                 ("Compare with everyone else", f"{reverse('admin:report_comparison')}?{comparison_query}"),
@@ -150,9 +150,16 @@ class CohortAdmin(RampMixin, ImpactPreviewMixin, AuditedAdmin):
         return delete_selected(self, request, queryset)
 
     def get_audit_values(self, row: Cohort) -> dict[str, Any]:
-        fields: dict[str, Any] = {name: getattr(row, name) for name in AUDITED_COHORT_FIELDS}
-        rules = [str(rule) for rule in row.rules.all()]
-        return fields | {"flag": row.flag_id, "percentage": float(row.percentage), "rules": rules}
+        return row.list_audit_values()
+
+
+def _find_make_live_url(request: HttpRequest, cohort: Cohort) -> str:
+    """Return the page that makes the cohort's release live for everyone; "" if it cannot be, or the user may not."""
+    is_waiting = cohort.flag_id == FlagKey.RELEASE and cohort.is_on and request.user.has_perm("registry.add_release")
+    servable = Release.objects.filter(version=cohort.variant, withdrawn_at=None).exclude(activations__is_live=True)
+    if is_waiting and servable.exists():
+        return reverse("admin:registry_release_make_live", args=[cohort.variant])
+    return ""
 
 
 def _add_removal_messages(request: HttpRequest, cohorts: list[Cohort]) -> None:

@@ -107,31 +107,35 @@ def publish_draft(
     Raises NotPublishable, ReasonMissing, LossReasonMissing, draft.DraftChanged, AlreadyLive, and AlreadyWithdrawn if
     the draft equals a withdrawn release.
     """
-    with memory.pause_gc():
-        frozen = _read_publishable_draft(seen=seen)
-        compared = evaluation.compare_with_live(frozen.version, frozen.content, stored_releases.get_live_release())
-        is_loss = evaluation.exceeds_margin(compared)
-        if compared and is_loss and not accepted_loss.strip():
-            raise LossReasonMissing(compared)
-        release = _get_or_create_release(frozen, by=by, at=at, accepted=accepted)
+    release, compared = _freeze(by=by, at=at, accepted=accepted, accepted_loss=accepted_loss, seen=seen)
     lifecycle.activate_release(
         version=release.version,
         note=note,
         by=by,
         at=at,
         eval_figures=compared.as_figures() if compared else {},
-        lost_because=accepted_loss.strip() if is_loss else "",
+        lost_because=accepted_loss.strip() if evaluation.exceeds_margin(compared) else "",
     )
     return release
 
 
-def freeze_draft(*, by: str, at: datetime, accepted: str = "", seen: str = "") -> Release:
+def freeze_draft(*, by: str, at: datetime, accepted: str = "", seen: str = "", accepted_loss: str = "") -> Release:
     """Freeze the draft into an immutable release, without making it live.
 
-    See `publish_draft` for the arguments. Raises NotPublishable, ReasonMissing, and draft.DraftChanged.
+    See `publish_draft` for the arguments. Raises NotPublishable, ReasonMissing, LossReasonMissing, draft.DraftChanged.
     """
+    return _freeze(by=by, at=at, accepted=accepted, accepted_loss=accepted_loss, seen=seen)[0]
+
+
+def _freeze(
+    *, by: str, at: datetime, accepted: str, accepted_loss: str, seen: str
+) -> tuple[Release, EvalComparison | None]:
     with memory.pause_gc():
-        return _get_or_create_release(_read_publishable_draft(seen=seen), by=by, at=at, accepted=accepted)
+        frozen = _read_publishable_draft(seen=seen)
+        compared = evaluation.compare_with_live(frozen.version, frozen.content, stored_releases.get_live_release())
+        if compared and evaluation.exceeds_margin(compared) and not accepted_loss.strip():
+            raise LossReasonMissing(compared)
+        return _get_or_create_release(frozen, by=by, at=at, accepted=accepted), compared
 
 
 class _PublishableDraft(NamedTuple):

@@ -84,9 +84,7 @@ def publish_reviewed(
     *, note: str, by: str, at: datetime, accepted: str = "", seen: str = "", accepted_loss: str = ""
 ) -> Release:
     """Publish the draft, see `publishing.publish_draft`. Also raises ApprovalMissing."""
-    if settings.GATEWAY_REVIEW_REQUIRED:
-        seen = seen or publishing.compute_draft_version()
-        _check_approval(by, seen)
+    seen = check_approval(by, seen)
     release = publishing.publish_draft(
         note=note, by=by, at=at, accepted=accepted, seen=seen, accepted_loss=accepted_loss
     )
@@ -94,10 +92,18 @@ def publish_reviewed(
     return release
 
 
-def _check_approval(by: str, version: str) -> None:
+def check_approval(by: str, seen: str) -> str:
+    """Return the version of the draft that may be published: `seen` or, if a review is required, today's one.
+
+    Raises ApprovalMissing if a second person must approve it first.
+    """
+    if not settings.GATEWAY_REVIEW_REQUIRED:
+        return seen
+    version = seen or publishing.compute_draft_version()
     live = stored_releases.get_live_release()
     before = stored_releases.load_content(live) if live else EMPTY_SNAPSHOT
     changes = diff.diff_snapshots(before, snapshot.snapshot_draft())
     decision = decide(by=by, version=version, changes=changes, live=live)
     if not decision.allowed:
         raise ApprovalMissing(decision.reason)
+    return version

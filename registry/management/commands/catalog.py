@@ -1,6 +1,9 @@
 import getpass
 import sys
 from argparse import ArgumentParser
+from collections.abc import Iterator
+from contextlib import contextmanager
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -10,23 +13,28 @@ from django.template.defaultfilters import pluralize
 from django.urls import reverse
 from django.utils import timezone
 
+from analytics.flags import FlagKey
+from analytics.rollout.models import Cohort
 from audit import audit_log
 from audit.models import AuditEntry
 from registry.drafts import draft
 from registry.files import export, yaml_format
+from registry.models import Release
 from registry.releases import lifecycle, publishing, restore, stored_releases
 from registry.reviews import approval as reviewed_publishing
+from registry.reviews import cohort_release
 from registry.reviews.approval import ApprovalMissing
+from registry.reviews.cohort_release import CohortPlan, CohortRefused
 from registry.snapshot import diff, snapshot
 from registry.snapshot.entries import Snapshot
 from registry.text.cleanup import escape_for_terminal
 
 
 class Command(BaseCommand):
-    help = "Export, diff and import the draft as files, publish it as a release, and roll back."
+    help = "Export, diff and import the draft as files, publish it, release it to a cohort first, and roll back."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parts = parser.add_subparsers(dest="part", required=True, metavar="export|diff|import|publish|rollback")
+        parts = parser.add_subparsers(dest="part", required=True, metavar="export|diff|import|publish|release|rollback")
 
         part = parts.add_parser("export", help="write the draft or a release as YAML files")
         part.add_argument("target", type=Path, help="a folder; with --csv a file, or - for stdout")
@@ -42,9 +50,17 @@ class Command(BaseCommand):
         _add_actor_option(part)
 
         part = parts.add_parser("publish", help="publish the draft as a release and make it live")
-        part.add_argument("--note", required=True, help="what changed and why; also the reason for warnings")
-        part.add_argument("--loss-reason", default="", metavar="TEXT", help="why it is right to lose eval cases")
-        _add_actor_option(part)
+        _add_publish_options(part)
+
+        part = parts.add_parser("release", help="release the draft to a cohort, or a cohort's release to everyone")
+        part.add_argument("--cohort", required=True, metavar="NAME", help="a new one, or a cohort of releases")
+        part.add_argument(
+            "--percentage", type=Decimal, default=Decimal(5), help="share of users (default: %(default)s)"
+        )
+        part.add_argument("--user", action="append", default=[], dest="users", help="a subject who is always in")
+        part.add_argument("--no-stop", action="store_true", help="keep it on even if its calls fail more often")
+        part.add_argument("--everyone", action="store_true", help="make the cohort's release live and turn it off")
+        _add_publish_options(part)
 
         part = parts.add_parser("rollback", help="make another release live")
         part.add_argument("version", nargs="?", default="", help="or its beginning; default: the previous live release")
@@ -57,6 +73,7 @@ class Command(BaseCommand):
             "diff": self._diff,
             "import": self._import,
             "publish": self._publish,
+            "release": self._release,
             "rollback": self._rollback,
         }[options["part"]](options)
 
@@ -135,24 +152,38 @@ class Command(BaseCommand):
 
     def _publish(self, options: dict[str, Any]) -> None:
         try:
-            release = reviewed_publishing.publish_reviewed(
-                note=options["note"],
-                by=options["by"],
-                at=timezone.now(),
-                accepted=options["note"],
-                accepted_loss=options["loss_reason"],
-            )
+            with _explain_refusals():
+                release = reviewed_publishing.publish_reviewed(**_get_publish_arguments(options))
         except lifecycle.AlreadyLive:
             self.stdout.write("Nothing to publish: the draft matches the live release.")
-        except publishing.NotPublishable as error:
-            raise CommandError("\n".join(str(problem) for problem in error.problems)) from None
-        except publishing.LossReasonMissing as error:
-            hint = "Give the reason with --loss-reason TEXT. manage.py run_evals lists all."
-            raise CommandError(f"{escape_for_terminal(str(error))}\n{hint}") from None
-        except (lifecycle.AlreadyWithdrawn, ApprovalMissing) as error:
-            raise CommandError(str(error)) from None
         else:
             self.stdout.write(f"Release {release} with {release.op_count} ops is live.")
+
+    def _release(self, options: dict[str, Any]) -> None:
+        name = options["cohort"]
+        if options["everyone"]:
+            self._make_live(name, note=options["note"], by=options["by"])
+            return
+        plan = CohortPlan(name, options["percentage"], options["users"], not options["no_stop"])
+        with _explain_refusals():
+            release, cohort = cohort_release.release_draft_to_cohort(plan, **_get_publish_arguments(options))
+        self.stdout.write(
+            f"Release {release} is on the cohort {cohort.name}: {cohort.percentage:f}% and {len(cohort.listed)} users. "
+            f"To make it live for everyone: manage.py catalog release --cohort {cohort.name} --everyone --note …"
+        )
+
+    def _make_live(self, name: str, *, note: str, by: str) -> None:
+        cohort = Cohort.objects.filter(name=name, flag=FlagKey.RELEASE).first()
+        release = Release.objects.filter(version=cohort.variant).first() if cohort else None
+        if release is None:
+            raise CommandError(f"There is no cohort {escape_for_terminal(name)} that is on a release.")
+        try:
+            with _explain_refusals():
+                ended = cohort_release.make_live(release, ends_cohorts=True, note=note, by=by, at=timezone.now())
+        except lifecycle.AlreadyLive:
+            raise CommandError(f"Release {release} is already live.") from None
+        names = f" Turned off: {', '.join(each.name for each in ended)}." if ended else ""
+        self.stdout.write(f"Release {release} with {release.op_count} ops is live for everyone.{names}")
 
     def _rollback(self, options: dict[str, Any]) -> None:
         try:
@@ -178,6 +209,36 @@ class Command(BaseCommand):
                 f"The draft still has {count} change{pluralize(count)} of {taken_back}: publishing it brings "
                 f"{'it' if count == 1 else 'them'} back. Keep or discard: {settings.GATEWAY_URL}{path}"
             )
+
+
+@contextmanager
+def _explain_refusals() -> Iterator[None]:
+    """Turn the reasons why a draft cannot be published into errors of the command."""
+    try:
+        yield
+    except publishing.NotPublishable as error:
+        raise CommandError("\n".join(str(problem) for problem in error.problems)) from None
+    except publishing.LossReasonMissing as error:
+        hint = "Give the reason with --loss-reason TEXT. manage.py run_evals lists all."
+        raise CommandError(f"{escape_for_terminal(str(error))}\n{hint}") from None
+    except (lifecycle.AlreadyWithdrawn, ApprovalMissing, CohortRefused) as error:
+        raise CommandError(escape_for_terminal(str(error))) from None
+
+
+def _get_publish_arguments(options: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "note": options["note"],
+        "by": options["by"],
+        "at": timezone.now(),
+        "accepted": options["note"],
+        "accepted_loss": options["loss_reason"],
+    }
+
+
+def _add_publish_options(part: ArgumentParser) -> None:
+    part.add_argument("--note", required=True, help="what changed and why; also the reason for warnings")
+    part.add_argument("--loss-reason", default="", metavar="TEXT", help="why it is right to lose eval cases")
+    _add_actor_option(part)
 
 
 def _add_actor_option(part: ArgumentParser) -> None:
