@@ -189,13 +189,6 @@ def test_dry_run_tells_the_refusal_of_the_write(domain_api: Api) -> None:
         assert error["details"]["field_errors"][0]["path"] == "/file_path"
 
 
-def test_absolute_path_of_a_file_is_corrected_in_retry_with(domain_api: Api) -> None:
-    response = domain_api.post("exec", {"op": "read_file", "args": {"path": "/config/database.yaml"}})
-
-    retry = assert_refused(response, 400, "invalid_args")["details"]["retry_with"]
-    assert domain_api.post("exec", retry).json()["ok"]
-
-
 def test_writes_in_a_batch_run_and_stay(domain_api: Api, folder: Path) -> None:
     ops = [
         {"type": "exec", "op": "write_file", "args": {"file_path": "a.txt", "content": "a"}},

@@ -70,14 +70,6 @@ def test_exec_suggests_the_nearest_ops_for_an_unknown_op(
         assert close in error["details"]["did_you_mean"]
 
 
-def test_exec_truncates_an_unknown_op_name_in_the_response(api: Api) -> None:
-    response = api.post("exec", {"op": "x" * 5_000, "args": {}})
-
-    assert_refused(response, 404, "unknown_op")
-    assert response.json()["op"] == "x" * 200
-    assert len(response.content) < 1_500
-
-
 def test_did_you_mean_omits_ops_that_the_caller_cannot_use(make_api: Callable[..., Api], live_catalog: Any) -> None:
     api = make_api(scopes=["help", "exec:read"])
 
@@ -161,17 +153,9 @@ def test_validation_reports_all_field_errors_at_once(api: Api) -> None:
     assert read_workspace_rows() == before
 
 
-INVALID_IDS = [
-    (": ", "placeholder"),
-    ("7e3b9f20…", "shortened"),
-    (DEMO_TASK_ID.replace("-", ""), "UUID"),
-]
-
-
 @for_each("op", ["onto.task.get", "onto.task.update", "onto.task.delete"])
-@for_each("id, problem", INVALID_IDS)
-def test_invalid_id_is_refused_before_the_workspace_is_queried(api: Api, op: str, id: str, problem: str) -> None:
-    args = {"task_id": id} | ({"state_key": "done"} if op == "onto.task.update" else {})
+def test_invalid_id_is_refused_before_the_workspace_is_queried(api: Api, op: str) -> None:
+    args = {"task_id": ": "} | ({"state_key": "done"} if op == "onto.task.update" else {})
 
     with CaptureQueriesContext(connection) as queries:
         response = api.post("exec", {"op": op, "args": args})
@@ -179,48 +163,18 @@ def test_invalid_id_is_refused_before_the_workspace_is_queried(api: Api, op: str
     error = assert_refused(response, 400, "invalid_args")
     assert codes_by_path(error) == {"/task_id": "format"}
     message = error["details"]["field_errors"][0]["message"]
-    assert problem in message
+    assert "placeholder" in message
     assert "onto.task.list" in message
     assert not [query for query in queries if "workspace_" in query["sql"]]
 
 
-@for_each(
-    "change",
-    [
-        {},
-        {"props": {}, "task_title": "Only shown", "description": ""},
-    ],
-)
+@for_each("change", [{}, {"props": {}, "task_title": "Only shown", "description": ""}])
 def test_update_without_changes_is_refused(api: Api, change: dict[str, Any]) -> None:
     response = api.post("exec", {"op": "onto.task.update", "args": {"task_id": DEMO_TASK_ID, **change}})
 
     error = assert_refused(response, 400, "invalid_args")
     assert [(each["path"], each["code"]) for each in error["details"]["field_errors"]] == [("", "no_change")]
     assert "state_key" in error["details"]["field_errors"][0]["message"]
-
-
-# Calls with an unambiguous repair: op, args, and the args that retry_with must contain.
-REPAIRED: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
-    ("onto.task.list", {"limit": 5000}, {"limit": 50}),
-    ("onto.task.get", {"task_id": "draft the homepage copy"}, {"task_id": DEMO_TASK_ID}),
-    (
-        "onto.task.update",
-        {"title": "Draft the homepage copy", "status": "done"},
-        {"task_id": DEMO_TASK_ID, "state_key": "done"},
-    ),
-    ("onto.task.list", {"state_key": "dones"}, {"state_key": ["done"]}),
-]
-
-
-@for_each("op, args, repaired", REPAIRED, undone=True)
-def test_invalid_call_gets_a_working_retry_with_when_the_repair_is_unambiguous(
-    api: Api, op: str, args: dict[str, Any], repaired: dict[str, Any]
-) -> None:
-    error = assert_refused(api.post("exec", {"op": op, "args": args}), 400, "invalid_args")
-
-    retry = error["details"]["retry_with"]
-    assert repaired.items() <= retry["args"].items()
-    assert api.post("exec", retry).status_code == 200
 
 
 # --- normalising ------------------------------------------------------------------------------------------------------
