@@ -16,6 +16,7 @@ from gateway.models import ApiKey, Client
 from registry.models import Release
 from registry.releases import publishing
 from tests.support.clients.api import Api
+from tests.support.console.role_matrix import create_user_with_role
 from tests.support.rows.copy_rows import make_op
 
 pytestmark = pytest.mark.django_db
@@ -136,9 +137,7 @@ def test_log_hides_entries_about_what_a_role_may_not_view(client: HttpClient, ad
     key, _ = api_keys.issue(client=Client.objects.create(name="chat"), by="ana")
     make_op()
     publishing.publish_draft(note="First", by="ben", at=timezone.now())
-    editor = User.objects.create_user("ed", is_staff=True)
-    editor.groups.set(Group.objects.filter(name="Editor"))
-    client.force_login(editor)
+    client.force_login(create_user_with_role("E"))
 
     seen, all_entries = (http.get(reverse(LOG)).content.decode() for http in (client, admin_client))
 
@@ -162,13 +161,11 @@ def test_log_is_filtered_by_person_kind_and_time(admin_client: HttpClient) -> No
     assert count(time__lt="2020-01-01 00:00:00+00:00") == 0
 
 
-def test_entries_of_a_removed_app_are_for_superusers(admin_client: HttpClient, django_user_model: Any) -> None:
+def test_entries_of_a_removed_app_are_for_superusers(admin_client: HttpClient) -> None:
     AuditEntry.objects.create(time=timezone.now(), by="eva", kind="gone", name="secret plan", action="tried")
-    auditor = HttpClient()
-    user = django_user_model.objects.create_user("auditor", is_staff=True)
-    user.groups.add(Group.objects.get(name="Admin"))
-    auditor.force_login(user)
+    other = HttpClient()
+    other.force_login(create_user_with_role("A"))
 
     for page in (reverse(LOG), reverse("admin:index")):
         assert "secret plan" in admin_client.get(page).content.decode()
-        assert "secret plan" not in auditor.get(page).content.decode()
+        assert "secret plan" not in other.get(page).content.decode()

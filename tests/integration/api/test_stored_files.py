@@ -9,6 +9,7 @@ from django.utils import timezone
 from mcp_types import CallToolResult, ImageContent
 
 from gateway.contracts.errors import InternalError, NotFoundError, PermissionDeniedError
+from gateway.executors.base import UpstreamCall
 from gateway.executors.mcp import tool_result
 from gateway.executors.remote import result_values
 from gateway.executors.remote.result_values import clean_name, load_file, store_file
@@ -21,11 +22,15 @@ from tests.support.upstreams.oauth_upstream import build_call
 pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
 
 
-def store(api: Api, *, subject: str = "demo-user", name: str = "a.pdf", content_type: str = "application/pdf") -> Any:
+def build_read(api: Api, subject: str = "demo-user") -> UpstreamCall:
+    """Return a call of an op that reads, by the client of a key."""
     prefix = api.headers["Authorization"].removeprefix("Bearer ")[:11]
-    client_id = ApiKey.objects.get(prefix=prefix).client_id
-    call = build_call(subject=subject, client_id=client_id)
-    return store_file(replace(call, op=replace(call.op, kind="read")), name, content_type, b"%PDF\x00\xff")
+    call = build_call(subject=subject, client_id=ApiKey.objects.get(prefix=prefix).client_id)
+    return replace(call, op=replace(call.op, kind="read"))
+
+
+def store(api: Api, *, subject: str = "demo-user", name: str = "a.pdf", content_type: str = "application/pdf") -> Any:
+    return store_file(build_read(api, subject), name, content_type, b"%PDF\x00\xff")
 
 
 def test_a_file_can_be_downloaded_by_its_subject(api: Api, settings: Any) -> None:
@@ -142,11 +147,9 @@ def test_invalid_content_types_become_bytes(api: Api, content_type: str) -> None
 
 
 def test_one_answer_does_not_use_up_the_quota(api: Api) -> None:
-    client_id = ApiKey.objects.get(prefix=api.headers["Authorization"].removeprefix("Bearer ")[:11]).client_id
-    call = build_call(subject="demo-user", client_id=client_id)
     images = [ImageContent(type="image", data="aGk=", mime_type="image/png") for _ in range(tool_result.MAX_FILES + 2)]
 
-    result = tool_result.read_result(CallToolResult(content=images), call)
+    result = tool_result.read_result(CallToolResult(content=images), build_read(api))
 
     assert StoredFile.objects.count() == tool_result.MAX_FILES
     assert [each["file"].get("message", "") for each in result["content"]][-3:] == [
@@ -158,12 +161,9 @@ def test_one_answer_does_not_use_up_the_quota(api: Api) -> None:
 @pytest.mark.parametrize("last", ["aGk=", "no base64"])
 def test_an_answer_that_fails_leaves_no_files(api: Api, monkeypatch: pytest.MonkeyPatch, last: str) -> None:
     monkeypatch.setattr(result_values, "MAX_FILES", 2)
-    client_id = ApiKey.objects.get(prefix=api.headers["Authorization"].removeprefix("Bearer ")[:11]).client_id
     images = [ImageContent(type="image", data=data, mime_type="image/png") for data in ("aGk=", "aGk=", last)]
-    call = build_call(subject="demo-user", client_id=client_id)
-    read = replace(call, op=replace(call.op, kind="read"))
 
     with pytest.raises((PermissionDeniedError, InternalError)):
-        tool_result.read_result(CallToolResult(content=images), read)
+        tool_result.read_result(CallToolResult(content=images), build_read(api))
 
     assert not StoredFile.objects.exists()

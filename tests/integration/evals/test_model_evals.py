@@ -103,11 +103,8 @@ def test_a_batch_runs_in_order_with_references(live_catalog: Catalog) -> None:
     ("name", "arguments"),
     [
         ("tool_exec", "{"),
-        ("tool_exec", "[]"),
-        ("tool_exec", "{}"),
         ("tool_exec", '{"op": 7, "args": []}'),
         ("tool_help", '{"path": "onto.nothing"}'),
-        ("tool_batch", '{"ops": 7}'),
         ("tool_batch", '{"ops": [7]}'),
         ("send_email", "{}"),
     ],

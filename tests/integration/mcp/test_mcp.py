@@ -14,7 +14,6 @@ from analytics.events.models import OperationEvent
 from analytics.flags import FlagKey, Surface
 from analytics.rollout import assignment, exposures
 from analytics.rollout.models import Assignment, Cohort
-from core.version import VERSION
 from gateway.access import key_verification
 from gateway.contracts import tool_definitions
 from gateway.mcp_server import tool_list
@@ -272,7 +271,7 @@ def test_client_that_cannot_ask_reads_the_envelope(confirming: McpClient, versio
     assert result["structuredContent"]["error"]["details"]["reason"] == "confirmation_required"
 
 
-# --- help as resources, prompts, completion ---------------------------------------------------------------------------
+# --- help as resources, prompts ---------------------------------------------------------------------------------------
 
 
 @VERSIONS
@@ -315,28 +314,6 @@ def test_prompts_of_agents_need_the_scope_of_those_who_run_models(
     client = McpClient(Api(make_key(scopes=[Scope.HELP])))
 
     assert [prompt["name"] for prompt in client.ask("prompts/list")["prompts"]] == ["how_to_use_the_tools"]
-
-
-def test_paths_are_completed(mcp: McpClient) -> None:
-    params = {
-        "ref": {"type": "ref/resource", "uri": "gateway://help/{path}"},
-        "argument": {"name": "path", "value": "onto.task.u"},
-    }
-
-    assert mcp.ask("completion/complete", params)["completion"]["values"] == ["onto.task.update"]
-    prompt = {"ref": {"type": "ref/prompt", "name": "explorer"}, "argument": {"name": "task", "value": "a"}}
-    assert mcp.ask("completion/complete", prompt)["completion"]["values"] == []
-
-
-def test_instructions_say_when_to_use_the_server(mcp: McpClient) -> None:
-    hello = {"protocolVersion": LEGACY, "capabilities": {}, "clientInfo": {"name": "tests", "version": "1"}}
-    legacy = McpClient(mcp.api, LEGACY).ask("initialize", hello)
-    modern = mcp.ask("server/discover")
-
-    assert legacy["serverInfo"] == {"name": "tool-gateway", "title": "Tool Gateway", "version": VERSION}
-    assert legacy["instructions"] == modern["instructions"]
-    assert legacy["instructions"].startswith("Use when a request concerns ")
-    assert "tool_help" in legacy["instructions"]
 
 
 # --- who may call -----------------------------------------------------------------------------------------------------

@@ -11,7 +11,6 @@ from urllib.parse import parse_qs, urljoin, urlsplit
 
 import pytest
 import time_machine
-from django.contrib.auth.models import Group, User
 from django.core.management import call_command
 from django.test import Client as HttpClient
 from django.urls import reverse
@@ -31,6 +30,7 @@ from demo.traffic import activity
 from registry.models import Op, Release
 from tests.support.clients.api import Api
 from tests.support.console.hostile_pages import choose_in_turn
+from tests.support.console.role_matrix import create_user_with_role
 from tests.support.loops import for_each
 
 NOW = datetime(2026, 3, 12, 15, 30, tzinfo=UTC)  # a Thursday
@@ -52,9 +52,7 @@ def demo_activity(frozen_now: None, db: None) -> int:
 @pytest.fixture
 def manager_client(frozen_now: None, client: HttpClient, db: None) -> HttpClient:
     """Log in a product manager."""
-    user = User.objects.create_user("pia", is_staff=True)
-    user.groups.add(Group.objects.get(name="Product manager"))
-    client.force_login(user)
+    client.force_login(create_user_with_role("P"))
     return client
 
 

@@ -126,9 +126,7 @@ class McpUpstream:
                 return
         await self.app(scope, receive, send)
 
-    async def _list_tools(
-        self, _: ServerRequestContext[Any, Any], __: PaginatedRequestParams | None
-    ) -> ListToolsResult:
+    async def _list_tools(self, _: Context, __: PaginatedRequestParams | None) -> ListToolsResult:
         return ListToolsResult(tools=list(self.tools.values()))
 
     async def _list_resources(self, _: Context, __: PaginatedRequestParams | None) -> ListResourcesResult:
