@@ -16,16 +16,10 @@ ENDPOINTS = ("help", "exec")
 # Bodies, and the reason for which both endpoints refuse them.
 MALFORMED_BODIES = [
     (b" ", "invalid_json"),
-    (b'{"path": "\xff"}', "invalid_utf8"),
     (b'{"path": "a", "path": "b"}', "duplicate_key"),
-    (b'{"limit": NaN}', "not_a_number"),
-    (b'{"limit": 1e999}', "number_out_of_range"),
-    (b'{"path": "a\\u0000b"}', "nul_character"),
-    (b'{"path": "\\ud800"}', "lone_surrogate"),
     (b'{"op": ' + b"[" * 100_000 + b"]" * 100_000 + b"}", "too_deep"),
     (b'{"op": [' + b"0," * 10_000 + b"0]}", "too_large"),
     (b"[]", "not_an_object"),
-    (b"null", "not_an_object"),
 ]
 
 
@@ -60,14 +54,8 @@ def test_empty_help_object_gets_the_root(api: Api) -> None:
 
 # Help bodies, and the JSON pointers of their field errors.
 MALFORMED_HELP: list[tuple[dict[str, Any], set[str]]] = [
-    ({"path": 1}, {"/path"}),
-    ({"query": ""}, {"/query"}),
-    ({"format": "long"}, {"/format"}),
-    ({"include_examples": "true"}, {"/include_examples"}),
     ({"max_tokens": 0}, {"/max_tokens"}),
     ({"limit": 0}, {"/limit"}),
-    ({"limit": 201}, {"/limit"}),
-    ({"cursor": "not a cursor"}, {"/cursor"}),
     ({"path": "onto", "query": "tasks"}, {"/query"}),
     ({"op": "onto.task.get"}, {"/op"}),
     ({"path": 1, "limit": 0, "format": 3, SECRET[:3]: 1}, {"/path", "/limit", "/format", "/" + SECRET[:3]}),
@@ -83,12 +71,9 @@ def test_malformed_help_body_gets_all_field_errors(api: Api, body: dict[str, Any
 
 # Exec bodies, and the JSON pointers of their field errors.
 MALFORMED_EXEC: list[tuple[dict[str, Any], set[str]]] = [
-    ({"args": {}}, {"/op"}),
     ({"op": 1, "args": 1}, {"/op", "/args"}),
-    ({"op": "onto.task.list", "args": ""}, {"/args"}),
     ({"op": "onto.task.list", "dry_run": "true"}, {"/dry_run"}),
     ({"op": "onto.task.list", "idempotency_key": "two words"}, {"/idempotency_key"}),
-    ({"op": "onto.task.list", "idempotency_key": "x" * 256}, {"/idempotency_key"}),
     ({"op": "onto.task.list", "arguments": {}}, {"/arguments"}),
     ({"op": "onto.task.list", "args": {}, "x": 1, "y": 2}, {"/x", "/y"}),
     ({"op": "nothing", "confirm_token": "x"}, {"/confirm_token"}),

@@ -18,9 +18,7 @@ from gateway.models import ConnectionSecret
 from registry.drafts import merge
 from registry.imports import import_job
 from registry.models import Connection, DocumentImport, Group, Op
-from tests.support.clients.api import Api
 from tests.support.console.admin_pages import read
-from tests.support.rows.catalog_fixture import publish_draft
 from tests.support.servers.processes import eventually
 from tests.support.upstreams.http_upstream import HttpUpstream, build_json
 from tests.support.upstreams.openapi_documents import build_document
@@ -296,16 +294,3 @@ def test_slow_import_keeps_its_lease(monkeypatch: pytest.MonkeyPatch) -> None:
 
     row.refresh_from_db()
     assert (row.state, row.error) == ("ready", "")
-
-
-def test_imported_ops_run_once_they_are_published(
-    api: Api, admin_client: HttpClient, http_upstream: HttpUpstream
-) -> None:
-    pick(admin_client, send_document(admin_client, text=json.dumps(DOCUMENT)), base_url=http_upstream.base_url)
-    Connection.objects.filter(name="pets").update(auth="none")
-    publish_draft()
-
-    assert api.exec("pets.pet.create", {"name": "Rex"})["ok"] is True
-
-    assert http_upstream.get_head().startswith("POST /v1/pets HTTP/1.1\r\n")
-    assert http_upstream.get_json() == {"name": "Rex"}
