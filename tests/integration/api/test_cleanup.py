@@ -112,11 +112,16 @@ def test_figures_are_deleted_after_their_retention(db: None, settings: Any) -> N
     assert set(OpDaily.objects.values_list("op", flat=True)) == {"30", "0"}
 
 
+def create_event(days: int, **fields: Any) -> None:
+    values = {"type": "exec", "ok": True, "status": 200, "latency_ms": 1, "op": f"{days}"}
+    OperationEvent.objects.create(time=NOON - timedelta(days=days), **values | fields)
+
+
 def test_events_and_turns_are_deleted_after_their_retention(db: None, settings: Any) -> None:
     settings.GATEWAY_EVENT_DAYS = 30
     for days in (31, 30, 0):
         at, name = NOON - timedelta(days=days), f"{days}"
-        OperationEvent.objects.create(time=at, type="help", ok=True, status=200, latency_ms=1, op=name, trace_id="tr")
+        create_event(days)
         Turn.objects.create(client="chat", turn=name, time=at)
         ToolSelection.objects.create(client="chat", turn=name, time=at)
 
@@ -130,16 +135,7 @@ def test_events_and_turns_are_deleted_after_their_retention(db: None, settings: 
 def test_args_and_results_are_deleted_before_their_events(db: None, settings: Any) -> None:
     settings.GATEWAY_CONTENT_DAYS = 7
     for days in (8, 6):
-        OperationEvent.objects.create(
-            time=NOON - timedelta(days=days),
-            content={"args": {}},
-            type="exec",
-            ok=True,
-            status=200,
-            latency_ms=1,
-            op=f"{days}",
-            trace_id="tr",
-        )
+        create_event(days, content={"args": {}})
 
     assert analytics_retention.delete_contents(NOON) is False
     assert dict(OperationEvent.objects.values_list("op", "content")) == {"8": None, "6": {"args": {}}}
@@ -208,38 +204,31 @@ def due_job(transactional_db: None) -> Iterator[None]:
     connection.close()
 
 
-@pytest.mark.parametrize("_attempt", range(5))
-def test_job_runs_once_when_two_processes_find_it_due(due_job: None, _attempt: int) -> None:
+def run_twice_at_once(call: Callable[[], Any]) -> list[Any]:
+    """Run a call in two threads at the same moment, each with a connection that is open by then."""
     barrier = threading.Barrier(2)
 
-    def run_when_both_started() -> bool:
+    def run(_: int) -> Any:
         try:
             connection.ensure_connection()
             barrier.wait(20)
-            return runner._claim_job(COUNT_JOB) is not None  # both threads have read that it is due
+            return call()
         finally:
             connection.close()
 
     with ThreadPoolExecutor(2) as pool:
-        claimed = [future.result() for future in [pool.submit(run_when_both_started) for _ in range(2)]]
+        return list(pool.map(run, range(2)))
+
+
+@pytest.mark.parametrize("_attempt", range(5))
+def test_job_runs_once_when_two_processes_find_it_due(due_job: None, _attempt: int) -> None:
+    claimed = run_twice_at_once(lambda: runner._claim_job(COUNT_JOB) is not None)  # both have read that it is due
 
     assert sorted(claimed) == [False, True]
 
 
 def test_new_job_runs_once_when_two_processes_start(transactional_db: None) -> None:
-    barrier = threading.Barrier(2)
-
-    def run_when_both_started() -> None:
-        try:
-            connection.ensure_connection()
-            barrier.wait(20)
-            runner.run_due_jobs(at=NOW)
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(2) as pool:
-        for future in [pool.submit(run_when_both_started) for _ in range(2)]:
-            future.result()
+    run_twice_at_once(lambda: runner.run_due_jobs(at=NOW))
 
     assert len(runs) == 1
     assert PeriodicJob.objects.count() == 1
