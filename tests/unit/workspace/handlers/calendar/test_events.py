@@ -117,18 +117,6 @@ def test_complete_event_has_all_fields_with_null_for_empty_ones(db: None) -> Non
     assert (result.entity_id, result.entity_name) == (str(event.pk), event.title)
 
 
-def test_times_are_in_the_subjects_zone_with_the_offset_of_that_day(db: None) -> None:
-    ProfileFactory(subject="owner", time_zone="Europe/Berlin")
-    winter, summer = make_own_event(), make_own_event(start_at=datetime(2026, 7, 1, 12, 0, tzinfo=UTC))
-
-    starts = [
-        call_handler("get_calendar_event_details", event_id=str(event.pk)).result["event"]["start_at"]
-        for event in (winter, summer)
-    ]
-
-    assert starts == ["2026-03-04T13:00:00+01:00", "2026-07-01T14:00:00+02:00"]
-
-
 # --- create
 
 
@@ -236,12 +224,6 @@ def test_requested_own_calendar_or_task_overrides_the_context_project(db: None, 
 def test_create_refuses_an_invalid_event(db: None, args: dict[str, str], expected: list[tuple[str, str]]) -> None:
     assert list_field_errors(lambda: create(**args)) == expected
     assert not CalendarEvent.objects.exists()
-
-
-def test_recurrence_until_a_day_includes_the_whole_day(db: None) -> None:
-    event = create(recurrence="daily", recurrence_until="2026-03-06", time_zone="Europe/Berlin").result["event"]
-
-    assert event["recurrence_until"] == "2026-03-06T23:59:59+01:00"
 
 
 def test_recurrence_of_whole_days_ends_on_that_day_in_any_zone(db: None) -> None:

@@ -38,56 +38,6 @@ def titles(result: dict[str, Any]) -> list[str]:
     return sorted(row["title"] for row in result["tasks"])
 
 
-def test_task_list_returns_abbreviated_rows(project: Project) -> None:
-    task = TaskFactory(project=project, title="Write", description="x" * 101, due_at=MADE_AT)
-
-    outcome = call_handler("list_onto_tasks", limit=20)
-
-    assert outcome.result == {
-        "tasks": [
-            {
-                "id": str(task.pk),
-                "project_id": str(project.pk),
-                "project_name": "Launch",
-                "title": "Write",
-                "state_key": "todo",
-                "priority": 3,
-                "due_at": WHEN,
-                "description_preview": "x" * 100 + "…",
-                "is_overdue": True,
-            }
-        ],
-        "total": 1,
-        "has_more": False,
-        "message": "1 of 1 tasks, newest update first. onto.task.get returns the complete row.",
-    }
-    assert (outcome.warnings, outcome.entity_id, outcome.entity_name) == ((), None, None)
-
-
-def test_project_list_returns_abbreviated_rows_with_counts(project: Project) -> None:
-    TaskFactory(project=project)
-    TaskFactory(project=project, state_key="done")
-
-    result = call_handler("list_onto_projects", limit=10).result
-
-    assert result["projects"] == [
-        {
-            "id": str(project.pk),
-            "name": "Launch",
-            "type_key": "project.business.launch",
-            "state_key": "planning",
-            "end_at": WHEN,
-            "task_count": 2,
-            "active_task_count": 1,
-            "completed_task_count": 1,
-            "completion_percentage": 50,
-            "description_preview": "d" * 200 + "…",
-            "role": "owner",
-        }
-    ]
-    assert result["message"] == "1 of 1 projects, newest update first. onto.project.get returns the complete row."
-
-
 @for_each(
     "filters, expected",
     [
@@ -168,12 +118,6 @@ def test_task_list_filters_and_sorts_by_due_date(
     outcome = call_handler("list_onto_tasks", **filters, sort_by="due_at")
 
     assert [task["title"] for task in outcome.result["tasks"]] == expected
-
-
-def test_task_list_refuses_an_impossible_due_date(project: Project) -> None:
-    errors = list_field_errors(lambda: call_handler("list_onto_tasks", due_before="2026-02-30"))
-
-    assert errors == [("/due_before", "impossible_time")]
 
 
 def make_dependency(task: Task, on: Any, *, kind: str = EdgeKind.TASK, rel: str = "depends_on", **more: Any) -> None:
@@ -312,6 +256,7 @@ def test_project_search_covers_names_and_descriptions(project: Project) -> None:
 @for_each(
     "kind, label, filters, texts, more",
     [
+        ("task", "title", {"state_key": "blocked", "priority": 2}, {"description": 100}, {}),
         ("goal", "name", {"state_key": "active", "type_key": "goal.outcome.traffic"}, {"description": 100}, {}),
         ("plan", "name", {"state_key": "active", "type_key": "plan.sprint"}, {"plan": 200}, {}),
         ("milestone", "title", {"state_key": "in_progress"}, {"description": 100}, {}),
@@ -326,7 +271,7 @@ def test_project_search_covers_names_and_descriptions(project: Project) -> None:
     undone=True,
 )
 def test_list_of_a_kind_filters_and_abbreviates_rows(
-    project: Project, kind: str, label: str, filters: dict[str, str], texts: dict[str, int], more: dict[str, Any]
+    project: Project, kind: str, label: str, filters: dict[str, Any], texts: dict[str, int], more: dict[str, Any]
 ) -> None:
     long = {name: "ü" * (length + 1) for name, length in texts.items()}
     kept = project_graph.create_row(kind, project, **{label: "Kept"}, **filters, **long)
@@ -338,34 +283,23 @@ def test_list_of_a_kind_filters_and_abbreviates_rows(
     row = {"id": str(kept.pk), "project_id": str(project.pk), "project_name": "Launch", label: "Kept"}
     previews = {f"{name}_preview": "ü" * length + "…" for name, length in texts.items()}
     assert result[f"{kind}s"] == [row | filters | previews | more]
+    assert (result["total"], result["has_more"]) == (1, False)
     assert result["message"].endswith(f"onto.{kind}.get returns the complete row.")
 
 
-def test_search_prefers_rows_with_all_words(project: Project) -> None:
-    for title in ("Call the printer", "Call the bank", "Pay the printer"):
+def test_search_prefers_rows_with_all_words_and_falls_back_to_any_word(project: Project) -> None:
+    for title in ("Call the printer", "Call the bank", "Pay the printer", "Sleep"):
         TaskFactory(project=project, title=title)
 
-    result = call_handler("search_onto_tasks", query="printer call").result
+    both, any_word, nothing = (
+        call_handler("search_onto_tasks", query=query).result for query in ("printer call", "bank pay", "garden")
+    )
 
-    assert titles(result) == ["Call the printer"]
-    assert result["message"] == "1 of 1 matching tasks, newest update first. onto.task.get returns the complete row."
-
-
-def test_search_falls_back_to_any_word_and_says_so(project: Project) -> None:
-    for title in ("Call the bank", "Pay the printer", "Sleep"):
-        TaskFactory(project=project, title=title)
-
-    result = call_handler("search_onto_tasks", query="call printer").result
-
-    assert titles(result) == ["Call the bank", "Pay the printer"]
-    assert result["total"] == 2
-    assert "with any of the words, because none has all of them" in result["message"]
-
-
-def test_search_without_a_match_says_so(project: Project) -> None:
-    TaskFactory(project=project, title="Call the bank")
-
-    assert call_handler("search_onto_tasks", query="printer").result["message"] == "No tasks match."
+    assert titles(both) == ["Call the printer"]
+    assert both["message"] == "1 of 1 matching tasks, newest update first. onto.task.get returns the complete row."
+    assert (titles(any_word), any_word["total"]) == (["Call the bank", "Pay the printer"], 2)
+    assert "with any of the words, because none has all of them" in any_word["message"]
+    assert nothing["message"] == "No tasks match."
 
 
 def test_search_fallback_continues_on_the_next_page(project: Project) -> None:
@@ -379,9 +313,12 @@ def test_search_fallback_continues_on_the_next_page(project: Project) -> None:
     assert (titles(first), titles(second)) == (["Call 1", "Call 2"], ["Call 0"])
 
 
-@for_each("query", [" ", "\n\t"], undone=True)
-def test_search_for_no_words_is_invalid(db: None, query: str) -> None:
-    assert list_field_errors(lambda: call_handler("search_onto_tasks", query=query)) == [("/query", "blank")]
+def test_search_for_no_words_and_lists_until_an_impossible_date_are_invalid(project: Project) -> None:
+    for query in (" ", "\n\t"):
+        errors = list_field_errors(lambda query=query: call_handler("search_onto_tasks", query=query))
+        assert errors == [("/query", "blank")]
+    errors = list_field_errors(lambda: call_handler("list_onto_tasks", due_before="2026-02-30"))
+    assert errors == [("/due_before", "impossible_time")]
 
 
 def test_search_applies_its_filters(project: Project) -> None:
@@ -406,33 +343,6 @@ def test_search_costs_at_most_three_queries(
     TaskFactory.create_batch(30, project=project, title="words")
     with django_assert_max_num_queries(3):
         call_handler("search_onto_tasks", query="two words", project_id=str(project.pk))
-
-
-def test_project_get_returns_the_complete_row(project: Project) -> None:
-    TaskFactory(project=project, state_key="done")
-
-    outcome = call_handler("get_onto_project_details", project_id=str(project.pk))
-
-    assert outcome.result["project"] == {
-        "id": str(project.pk),
-        "name": "Launch",
-        **dict.fromkeys(("slug", "executive_summary", "context", "start_at", "completed_at")),
-        "description": "d" * 201,
-        "tags": [],
-        "type_key": "project.business.launch",
-        "state_key": "planning",
-        "end_at": WHEN,
-        "props": {},
-        "task_count": 1,
-        "active_task_count": 0,
-        "completed_task_count": 1,
-        "completion_percentage": 100,
-        **dict.fromkeys(("has_phases", "has_notes", "has_brain_dumps"), False),
-        "created_by": "owner",
-        "created_at": WHEN,
-        "updated_at": WHEN,
-    }
-    assert (outcome.entity_id, outcome.entity_name) == (str(project.pk), "Launch")
 
 
 def test_tasks_of_a_plan(project: Project) -> None:

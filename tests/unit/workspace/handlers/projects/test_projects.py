@@ -180,7 +180,7 @@ def test_project_row_counts_its_contents(db: None) -> None:
     DocumentFactory(project=project, type_key="document.brain_dump", deleted_at=MADE_AT)
 
     [row] = call_handler("list_onto_projects").result["projects"]
-    whole = call_handler("get_onto_project_details", project_id=str(project.pk)).result["project"]
+    whole = call_handler("get_onto_project_details", project_id=str(project.pk))
 
     expected = {
         "task_count": 3,
@@ -191,7 +191,10 @@ def test_project_row_counts_its_contents(db: None) -> None:
         "has_notes": True,
         "has_brain_dumps": False,
     }
-    assert {name: row.get(name, False) for name in expected} == {name: whole[name] for name in expected} == expected
+    columns = whole.result["project"]
+    assert {name: row.get(name, False) for name in expected} == {name: columns[name] for name in expected} == expected
+    assert (row["role"], row["state_key"]) == ("owner", "planning")
+    assert (whole.entity_id, whole.entity_name) == (str(project.pk), project.name)
 
 
 def test_search_covers_tags_and_filters_by_active_tasks(db: None) -> None:

@@ -132,6 +132,8 @@ def test_month_keeps_its_day_when_the_first_occurrence_is_skipped(db: None) -> N
 
     rows = call_handler("list_calendar_events", time_min="2026-01-01", time_max="2026-04-30").result["events"]
     assert [row["start_at"][:10] for row in rows] == ["2026-02-28", "2026-03-31", "2026-04-30"]
+    delete(task, scope="following", occurrence_start="2026-02-28")  # the first that is left, so all
+    assert Task.objects.alive().count() == 0
 
 
 @for_each(
@@ -227,15 +229,6 @@ def test_series_without_an_occurrence_is_deleted(db: None) -> None:
 
     assert last.result["message"].endswith("it was the last one, so the series is deleted.")
     assert (list_events(), Task.objects.alive().count()) == ([], 0)
-
-
-def test_following_the_first_that_is_left_means_all(db: None) -> None:
-    task = make_task(due_at=datetime(2026, 1, 31, 8, tzinfo=UTC), recurrence="monthly")
-    delete(task, scope="this", occurrence_start="2026-01-31")
-
-    delete(task, scope="following", occurrence_start="2026-02-28")
-
-    assert Task.objects.alive().count() == 0
 
 
 def test_finishing_asks_which_occurrences_are_done(task: Task) -> None:

@@ -4,16 +4,15 @@ from zoneinfo import ZoneInfo
 
 from tests.support.loops import for_each
 from tests.support.rows.factories import MADE_AT
-from workspace.entity_types import PROJECT, TASK
-from workspace.models import Project, Task
+from workspace.entity_types import TASK
+from workspace.models import Task
 from workspace.services.entities import changes
 
 LATER = MADE_AT + timedelta(hours=1)
 
 
-def assign(row: Any, **sent: Any) -> list[tuple[str, str]]:
-    kind = TASK if isinstance(row, Task) else PROJECT
-    errors = changes.assign_fields(row, kind=kind, sent=sent, at=LATER, pointer="/here")
+def assign(row: Task, **sent: Any) -> list[tuple[str, str]]:
+    errors = changes.assign_fields(row, kind=TASK, sent=sent, at=LATER, pointer="/here")
     return [(error.path, error.code) for error in errors]
 
 
@@ -94,12 +93,6 @@ def test_end_before_start_is_refused_at_the_sent_field(sent: dict[str, Any], err
     assert assign(task, **sent) == error
 
 
-def test_project_cannot_end_before_it_starts() -> None:
-    project = Project(name="P", start_at=MADE_AT)
-
-    assert assign(project, end_at="2026-02-01T00:00:00Z") == [("/here/end_at", "out_of_order")]
-
-
 @for_each(
     "before, stamped, state, after",
     [
@@ -115,15 +108,6 @@ def test_completed_at_follows_the_state(before: str, stamped: Any, state: str, a
     assign(task, state_key=state)
 
     assert task.completed_at == after
-
-
-def test_completed_at_is_set_for_a_completed_project_only() -> None:
-    project = Project(name="P")
-
-    assign(project, state_key="cancelled")
-    assert project.completed_at is None
-    assign(project, state_key="completed")
-    assert project.completed_at == LATER
 
 
 @for_each(
