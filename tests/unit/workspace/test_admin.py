@@ -24,7 +24,7 @@ from tests.support.rows.factories import (
     RiskFactory,
     TaskFactory,
 )
-from workspace.models import Document, Edge, Profile, Project, Risk, Task
+from workspace.models import Document, Edge, Profile, Project, Task
 from workspace.services.documents import tree
 
 IN_PROJECT = {
@@ -80,19 +80,6 @@ def test_list_does_not_read_the_longest_text(admin_client: Client, model: str, c
     assert not any(f'"workspace_{model}"."{column}"' in query["sql"] for query in queries)
 
 
-def test_document_page_shows_and_saves_the_content(admin_client: Client) -> None:
-    document = DocumentFactory(content="# Text")
-    url = page("document_change", document.pk)
-    form = {"project": document.project_id, "title": "New", "type_key": document.type_key, "props": "{}"}
-
-    assert "# Text" in admin_client.get(url).content.decode()
-    post(admin_client, url, **form, state_key="archived", content="# Changed")
-
-    row = Document.objects.get()
-    assert (row.title, row.content, row.state_key, row.created_by) == ("New", "# Changed", "archived", "owner")
-    assert row.updated_at > MADE_AT
-
-
 @for_each("model, make", ENTITIES.items(), undone=True)
 def test_delete_action_is_soft_and_can_be_undone(admin_client: Client, model: str, make: Any) -> None:
     row = make()
@@ -108,14 +95,17 @@ def test_delete_action_is_soft_and_can_be_undone(admin_client: Client, model: st
     assert row.deleted_at is None
 
 
-def test_saving_sets_fields_owned_by_services(admin_client: Client) -> None:
+def test_saving_sets_fields_and_events_owned_by_services(admin_client: Client) -> None:
     task = TaskFactory(title="Old")
     form = {"project": task.project_id, "title": "New", "type_key": task.type_key, "priority": 3, "props": "{}"}
+    form |= {"due_at_0": "2026-03-05", "due_at_1": "17:00", "duration_minutes": 60}
 
-    response = post(admin_client, page("task_change", task.pk), **form, duration_minutes=60, state_key="done")
+    response = post(admin_client, page("task_change", task.pk), **form, state_key="todo")
 
-    task.refresh_from_db()
     assert response.status_code == 302
+    assert [str(event) for event in task.events.all()] == ["Due: New"]
+    post(admin_client, page("task_change", task.pk), **form, state_key="done")
+    task.refresh_from_db()
     assert (task.title, task.created_by) == ("New", "owner")
     assert task.updated_at == task.completed_at
     assert task.updated_at > MADE_AT
@@ -133,9 +123,6 @@ def test_adding_sets_the_creator(admin_client: Client, admin_user: Any) -> None:
     "wrong, sentence",
     [
         ({"props": "[]"}, "Enter a JSON object"),
-        ({"props": "null"}, "Enter a JSON object"),
-        ({"type_key": "project.personal.garden"}, "Enter a valid value"),
-        ({"priority": "6"}, "less than or equal to 5"),
         (
             {"start_at_0": "2026-03-02", "start_at_1": "09:00", "due_at_0": "2026-03-01", "due_at_1": "09:00"},
             "due_at must not be before start_at.",
@@ -155,32 +142,25 @@ def test_invalid_values_are_refused_with_a_message(admin_client: Client, wrong: 
     assert not Task.objects.filter(title="New").exists()
 
 
-def test_saving_sets_mitigated_at_of_a_risk(admin_client: Client) -> None:
-    risk = RiskFactory()
-    form = {"project": risk.project_id, "title": "New", "type_key": risk.type_key, "impact": "high", "props": "{}"}
-
-    post(admin_client, page("risk_change", risk.pk), **form, state_key="mitigated", probability=0.5)
-
-    row = Risk.objects.get()
-    assert (row.state_key, row.impact, row.probability) == ("mitigated", "high", 0.5)
-    assert row.mitigated_at == row.updated_at
-
-
-def test_position_of_a_document_is_read_only(admin_client: Client) -> None:
+def test_position_of_a_document_is_read_only_and_its_content_is_saved(admin_client: Client) -> None:
     parent = DocumentFactory(title="Above")
-    document = DocumentFactory(project=parent.project, parent=parent)
+    document = DocumentFactory(project=parent.project, parent=parent, content="# Text")
     url = page("document_change", document.pk)
-    form = {"title": "New", "type_key": document.type_key, "state_key": "draft", "props": "{}"}
+    form = {"title": "New", "type_key": document.type_key, "state_key": "archived", "props": "{}"}
 
     opened = admin_client.get(url)
     assert "Above" in opened.content.decode()
+    assert "# Text" in opened.content.decode()
     for name in ("parent", "position", "project"):
         assert name in list_shown_fields(opened)
         assert f'name="{name}' not in opened.content.decode()
-    post(admin_client, url, **form, project=ProjectFactory().pk, parent=document.pk, position=7)
+    place = {"project": ProjectFactory().pk, "parent": document.pk, "position": 7}
+    post(admin_client, url, **form, **place, content="# Changed")
 
     row = Document.objects.get(pk=document.pk)
-    assert (row.title, row.project_id, row.parent_id, row.position) == ("New", parent.project_id, parent.pk, 0)
+    assert (row.title, row.content, row.state_key, row.created_by) == ("New", "# Changed", "archived", "owner")
+    assert (row.project_id, row.parent_id, row.position) == (parent.project_id, parent.pk, 0)
+    assert row.updated_at > MADE_AT
 
 
 def test_saving_a_document_keeps_a_concurrent_move(admin_client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -249,32 +229,17 @@ def test_fields_owned_by_services_are_read_only(admin_client: Client, model: str
         assert f'name="{name}' not in response.content.decode()
 
 
-def test_edge_is_listed_as_a_sentence_and_its_page_shows_all_fields(admin_client: Client) -> None:
+def test_edge_is_listed_as_a_sentence_and_cannot_be_changed(admin_client: Client) -> None:
     edge = EdgeFactory()
 
-    listed = admin_client.get(page("edge_changelist")).content.decode()
+    for query in ({}, {"q": str(edge.src_id)}):
+        listed = admin_client.get(page("edge_changelist"), query).content.decode()
+        assert str(edge) in listed
+        assert str(edge.pk) in listed
     shown = list_shown_fields(admin_client.get(page("edge_change", edge.pk)))
-
-    assert str(edge) in listed
     assert [field.name for field in Edge._meta.fields] == shown
-
-
-def test_edges_can_be_searched_by_end_and_not_changed(admin_client: Client) -> None:
-    edge = EdgeFactory()
-
-    assert str(edge.pk) in admin_client.get(page("edge_changelist"), {"q": str(edge.src_id)}).content.decode()
     assert admin_client.post(page("edge_change", edge.pk), {"rel": "blocks"}).status_code == 403
     assert Edge.objects.get().rel == "depends_on"
-
-
-def test_saving_a_task_updates_its_events(admin_client: Client) -> None:
-    task = TaskFactory(title="Old")
-    form = {"project": task.project_id, "title": "New", "type_key": task.type_key, "priority": 3, "props": "{}"}
-    due = {"due_at_0": "2026-03-05", "due_at_1": "17:00", "duration_minutes": 60, "state_key": "todo"}
-
-    post(admin_client, page("task_change", task.pk), **form, **due)
-
-    assert [str(event) for event in task.events.all()] == ["Due: New"]
 
 
 def test_fields_of_a_task_date_event_owned_by_the_task_are_read_only(admin_client: Client) -> None:
