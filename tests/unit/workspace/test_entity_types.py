@@ -17,10 +17,10 @@ EACH_KIND = for_each("kind", EVERY.values())
 
 
 @EACH_KIND
-def test_entity_type_names_existing_columns(kind: EntityType) -> None:
-    columns = {field.attname for field in kind.model._meta.concrete_fields}
+def test_entity_type_names_existing_columns_and_states(kind: EntityType) -> None:
+    fields_by_name = {field.attname: field for field in kind.model._meta.concrete_fields}
+    columns, state = set(fields_by_name), fields_by_name.get("state_key")
     context = set(kind.get_rows().with_context().query.annotations)
-
     properties = {name for name, value in vars(kind.model).items() if isinstance(value, property)}
 
     named = {
@@ -33,6 +33,11 @@ def test_entity_type_names_existing_columns(kind: EntityType) -> None:
     }
     assert named | {*kind.extra_columns, *(key.column for order in kind.orders for key in order.keys)} <= columns
     assert {*kind.list_row, *kind.full_row} <= columns | context | properties
+    assert kind.computed_fields.keys().isdisjoint({*columns, *kind.list_row, *kind.full_row})
+    in_both = {*kind.list_row, *kind.fields, "created_at", "updated_at"} - {f"{name}_length" for name in kind.texts}
+    assert in_both <= set(kind.full_row)  # which has the text itself
+    states = {value for value, _ in state.flatchoices} if state else set()
+    assert {*kind.final_states, *(kind.completion_stamp or ())[:1]} <= states
 
 
 @EACH_KIND
@@ -54,13 +59,6 @@ def test_orders_have_unique_names_and_the_first_is_the_default(kind: EntityType)
     assert [kind.get_order(name).name for name in names] == names
 
 
-@EACH_KIND
-def test_full_row_has_all_list_columns_and_all_settable_columns(kind: EntityType) -> None:
-    names = {*kind.list_row, *kind.fields, "created_at", "updated_at"} - {f"{name}_length" for name in kind.texts}
-
-    assert names <= set(kind.full_row)  # which has the text itself
-
-
 @for_each("kind", ENTITY_TYPE_BY_NAME.values())
 def test_full_row_omits_only_deleted_at(kind: EntityType) -> None:
     columns = {field.attname for field in kind.model._meta.concrete_fields}
@@ -68,21 +66,6 @@ def test_full_row_omits_only_deleted_at(kind: EntityType) -> None:
     # The tree op returns the version of the tree, and events show when a task is scheduled and what it skips.
     shown_elsewhere = {"tree_version", "is_scheduled", "skipped_occurrences"}
     assert columns - set(kind.full_row) - shown_elsewhere == {"deleted_at"}
-
-
-@EACH_KIND
-def test_named_states_are_states_of_the_kind(kind: EntityType) -> None:
-    columns = {field.name: field for field in kind.model._meta.concrete_fields}
-    states = {value for value, _ in columns["state_key"].flatchoices} if "state_key" in columns else set()
-
-    assert {*kind.final_states, *(kind.completion_stamp or ())[:1]} <= states
-
-
-@EACH_KIND
-def test_facts_are_not_columns(kind: EntityType) -> None:
-    columns = {field.attname for field in kind.model._meta.concrete_fields}
-
-    assert kind.computed_fields.keys().isdisjoint({*columns, *kind.list_row, *kind.full_row})
 
 
 def test_every_entity_has_an_entity_type_and_field_info() -> None:

@@ -227,20 +227,12 @@ A, B, C, D, E = (UUID(int=number) for number in range(5))
 FOREST = DocumentForest([(A, None), (B, None), (C, A), (D, A), (E, C)])
 
 
-def test_children_keep_the_input_order() -> None:
+def test_forest_lists_children_paths_and_descendants() -> None:
     assert (FOREST.get_children(None), FOREST.get_children(A), FOREST.get_children(E)) == ([A, B], [C, D], [])
     assert (len(FOREST), A in FOREST, UUID(int=9) in FOREST) == (5, True, False)
-
-
-@for_each("id, path", [(A, [A]), (D, [A, D]), (E, [A, C, E])])
-def test_path_goes_from_the_root_to_the_document(id: UUID, path: list[UUID]) -> None:
-    assert FOREST.get_path(id) == path
-
-
-def test_descendants_are_listed_level_by_level() -> None:
-    assert list(FOREST.iter_descendants(None)) == [A, B, C, D, E]
-    assert list(FOREST.iter_descendants(A)) == [C, D, E]
-    assert list(FOREST.iter_descendants(E)) == []
+    assert [FOREST.get_path(id) for id in (A, D, E)] == [[A], [A, D], [A, C, E]]
+    descendants = [list(FOREST.iter_descendants(id)) for id in (None, A, E)]
+    assert descendants == [[A, B, C, D, E], [C, D, E], []]  # level by level
 
 
 @for_each(

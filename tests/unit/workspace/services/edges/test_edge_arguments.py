@@ -14,6 +14,7 @@ from workspace.relations import ALLOWED_PARENTS
 from workspace.services.edges import edge_arguments
 
 ONE, OTHER = str(UUID(int=1)), str(UUID(int=2))
+GOAL, MILESTONE = {"kind": "goal", "id": ONE}, {"kind": "milestone", "id": OTHER}
 
 
 def parse_links(kind: str, **sent: Any) -> edge_arguments.ResolvedLinks:
@@ -64,13 +65,9 @@ def test_arguments_become_edges(kind: str, sent: dict[str, Any], edges: list[str
             ["plan has_task task", "task supports_goal goal"],
             "plan_id",
         ),
+        ({"parents": [GOAL, MILESTONE]}, ["task supports_goal goal", "milestone has_task task"], "parents/1/id"),
         (
-            {"parents": [{"kind": "goal", "id": ONE}, {"kind": "milestone", "id": OTHER}]},
-            ["task supports_goal goal", "milestone has_task task"],
-            "parents/1/id",
-        ),
-        (
-            {"parents": [{"kind": "goal", "id": ONE, "is_primary": True}, {"kind": "milestone", "id": OTHER}]},
+            {"parents": [GOAL | {"is_primary": True}, MILESTONE]},
             ["goal has_task task", "task targets_milestone milestone"],
             "parents/0/id",
         ),
@@ -91,20 +88,26 @@ def test_one_parent_is_kept_and_others_become_links(sent: dict[str, Any], edges:
     assert warning.startswith(f"A task has one parent, here {primary}; stored ")
 
 
-def test_project_gets_no_edge_when_there_is_a_parent() -> None:
-    result = parse_links("task", plan_id=ONE, parent={"kind": "project", "id": OTHER})
+@for_each(
+    "sent, edges, primary",
+    [
+        # The project gets no edge if there is another parent.
+        ({"plan_id": ONE, "parent": {"kind": "project", "id": OTHER}}, ["plan has_task task"], "plan_id"),
+        (
+            {"parents": [GOAL, MILESTONE], "allow_multi_parent": True},
+            ["goal has_task task", "milestone has_task task"],
+            "parents/1/id",
+        ),
+    ],
+)
+def test_all_parents_are_kept_on_request_and_without_another(
+    sent: dict[str, Any], edges: list[str], primary: str
+) -> None:
+    result = parse_links("task", **sent)
 
-    assert (format_links(result), result.warnings) == (["plan has_task task"], [])
-
-
-def test_several_parents_are_kept_on_request() -> None:
-    parents = [{"kind": "goal", "id": ONE}, {"kind": "milestone", "id": OTHER}]
-
-    result = parse_links("task", parents=parents, allow_multi_parent=True)
-
-    assert (format_links(result), result.warnings) == (["goal has_task task", "milestone has_task task"], [])
+    assert (format_links(result), result.warnings) == (edges, [])
     assert result.primary is not None
-    assert result.primary.named.argument == "parents/1/id"
+    assert result.primary.named.argument == primary
 
 
 def test_disallowed_parent_kind_is_refused_with_the_allowed_ones() -> None:
