@@ -75,10 +75,6 @@ def test_build_history_is_the_messages_of_chat_completions() -> None:
     assert not history.is_cut
 
 
-def test_build_history_of_nothing_is_empty() -> None:
-    assert _build([]) == History([], 0, is_cut=False)
-
-
 def test_build_history_does_not_repeat_an_answer_that_is_also_the_last_round() -> None:
     turn = PastTurn("Hello", (PastStep("Let me look.", (_call(),)), PastStep("Done.", ())), "Done.")
     expected = ["Let me look.", "Done."]
@@ -90,17 +86,14 @@ def test_build_history_of_a_turn_that_continues_has_no_user_message() -> None:
     assert [message["role"] for message in history.messages] == ["assistant", "tool", "assistant"]
 
 
-def test_build_history_puts_the_summary_first_and_counts_it() -> None:
+def test_build_history_puts_the_summary_first_counts_it_and_cuts_a_long_one() -> None:
     history = _build([_turn()], summary="The user decided to use oak.")
     expected = {"role": "system", "content": "Earlier in this conversation:\nThe user decided to use oak."}
     assert history.messages[0] == expected
     assert history.tokens > _build([_turn()]).tokens
-
-
-def test_build_history_cuts_a_summary_that_is_too_long_with_a_marker() -> None:
-    history = _build([_turn()], summary="We decided. " * 2_000)
-    assert token_budget.count(history.messages[0]["content"]) <= budgets.SUMMARY
-    assert history.messages[0]["content"].endswith("of 24,000 characters]")
+    long = _build([_turn()], summary="We decided. " * 2_000).messages[0]["content"]
+    assert token_budget.count(long) <= budgets.SUMMARY
+    assert long.endswith("of 24,000 characters]")
 
 
 def test_build_history_leaves_out_the_oldest_turns_first() -> None:

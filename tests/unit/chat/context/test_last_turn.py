@@ -38,22 +38,13 @@ def test_describe_last_turn_names_ops_rows_and_the_open_question() -> None:
     )
 
 
-def test_describe_last_turn_reads_each_answer_of_a_batch() -> None:
-    batch = {"batch_id": "b", "ok": True, "results": [_answer("onto.task.get", entity_id="t1"), _answer("onto.search")]}
-    text = describe_last_turn(_turn(batch), {"t1": "Order the worktop"})
-    assert "onto.task.get, onto.search" in text
-    assert "task “Order the worktop” t1" in text
-
-
-def test_describe_last_turn_takes_names_from_the_rows_that_were_answered() -> None:
-    row = {"project": {"id": "p1", "name": "Website relaunch"}}
-    assert "“Website relaunch” p1" in describe_last_turn(
-        _turn(_answer("onto.project.get", entity_id="p1", result=row)), {}
-    )
-
-
-def test_describe_last_turn_invents_no_name() -> None:
-    assert "- Touched task t1" in describe_last_turn(_turn(_answer("onto.task.get", entity_id="t1")), {}).splitlines()
+def test_describe_last_turn_reads_each_answer_of_a_batch_and_invents_no_name() -> None:
+    named = _answer("onto.project.get", entity_id="p1", result={"project": {"id": "p1", "name": "Website relaunch"}})
+    results = [_answer("onto.task.get", entity_id="t1"), named, _answer("onto.task.get", entity_id="t2")]
+    text = describe_last_turn(_turn({"batch_id": "b", "ok": True, "results": results}), {"t1": "Order the worktop"})
+    assert "onto.task.get, onto.project.get" in text
+    for row in ("task “Order the worktop” t1", "“Website relaunch” p1", "task t2"):
+        assert row in text
 
 
 @pytest.mark.parametrize("result", ["", "{", "[]", "null", '{"batch_id": "b", "results": 7}', '{"meta": []}'])

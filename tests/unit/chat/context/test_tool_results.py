@@ -31,29 +31,21 @@ def _fit(*answers: Any, budget: int = budgets.TOOL_RESULTS) -> list[Any]:
     return [json.loads(text) for text in texts]
 
 
-def test_fit_results_passes_an_ordinary_list_unshortened() -> None:
+def test_fit_results_passes_an_ordinary_list_with_its_warnings_only() -> None:
     answer = _list_tasks(20, total=57, has_more=True, next_cursor="abc")
     [shown] = _fit(answer)
     assert shown == {name: answer[name] for name in ("op", "ok", "result")}
+    [warned] = _fit({**answer, "meta": {**META, "warnings": ["Read status as state_key."]}})
+    assert warned["meta"] == {"warnings": ["Read status as state_key."]}
 
 
-def test_fit_results_keeps_warnings_and_leaves_out_what_only_the_chat_reads() -> None:
-    [shown] = _fit({**_list_tasks(1), "meta": {**META, "warnings": ["Read status as state_key."]}})
-    assert shown["meta"] == {"warnings": ["Read status as state_key."]}
-
-
-def test_fit_results_drops_whole_rows_and_says_how_to_read_on() -> None:
+def test_fit_results_drops_whole_rows_and_a_cursor_that_would_skip_them_and_says_how_to_read_on() -> None:
     [shown] = _fit(_list_tasks(50, total=120, has_more=True, next_cursor="abc"), budget=400)
     rows = shown["result"]["tasks"]
     assert 1 < len(rows) < 50
     assert rows == _list_tasks(len(rows))["result"]["tasks"]
     assert shown["shown"] == f"{len(rows)} of 120; read on with a smaller limit ({len(rows)}) and its cursor"
-
-
-def test_fit_results_takes_out_a_cursor_that_would_skip_the_dropped_rows() -> None:
-    [shown] = _fit(_list_tasks(50, has_more=True, next_cursor="abc"), budget=400)
-    assert "next_cursor" not in shown["result"]
-    assert shown["result"]["has_more"] is True
+    assert ("next_cursor" in shown["result"], shown["result"]["has_more"]) == (False, True)
 
 
 def test_fit_results_replaces_a_long_text_by_as_much_of_it_as_fits() -> None:
@@ -64,13 +56,9 @@ def test_fit_results_replaces_a_long_text_by_as_much_of_it_as_fits() -> None:
     assert len(beginning) > 3_000
     assert marker.endswith("of 20,000 characters]")
     assert shown["shown"].endswith("of 20,000 characters; ask for this text alone")
-
-
-def test_fit_results_corrects_the_offset_of_a_text_that_the_gateway_truncated_before() -> None:
-    content = "Keep it under 150 words. " * 800
+    # The gateway had truncated it before: the offset is corrected.
     truncated = {"content": {"shown": 20_000, "length": 50_000, "next_offset": 25_000}}
-    document = _fit(_get_document(content, truncated=truncated))[0]["result"]["document"]
-    entry = document["truncated"]["content"]
+    entry = _fit(_get_document(content, truncated=truncated))[0]["result"]["document"]["truncated"]["content"]
     assert entry["next_offset"] == 5_000 + entry["shown"]
     assert entry["shown"] < 20_000
 
@@ -83,13 +71,10 @@ def test_fit_results_cuts_a_text_in_the_only_row_left() -> None:
     assert "1 of 5" in shown["shown"]
 
 
-def test_fit_results_gives_the_newest_room_first() -> None:
+def test_fit_results_gives_the_newest_room_first_and_keeps_small_answers_whole() -> None:
     first, second, third = _fit(*[_list_tasks(20)] * 3, budget=750)
     counts = [len(each["result"]["tasks"]) for each in (first, second, third)]
     assert counts[0] < 3 < counts[1] < counts[2] == 20
-
-
-def test_fit_results_keeps_a_small_answer_whole_beside_large_ones() -> None:
     nothing = _list_tasks(0, total=0, message="No tasks match.")
     shown, *_ = _fit(nothing, *[_list_tasks(40)] * 3, budget=900)
     assert shown["result"] == nothing["result"]

@@ -3,10 +3,9 @@
 import asyncio
 import threading
 
-import pytest
-
 from chat.events import event_reader
 from chat.events.turn_log import TurnLog
+from tests.support.loops import for_each
 
 TURN = "0d9a4c1e-5b7f-4e2a-9c31-6f8e2b7d1a01"
 
@@ -48,12 +47,7 @@ def test_wait_ends_when_nothing_comes() -> None:
     assert asyncio.run(TurnLog(TURN).wait_for_more(0, seconds=0.01)) is False
 
 
-@pytest.mark.parametrize(
-    "text", ["", "12", f"{TURN}", f"{TURN}:", f"{TURN}:-1", f"{TURN}:1e3", f"{'-' * 36}:1", f"{TURN}:1\n"]
-)
+@for_each("text", ["", "12", TURN, f"{TURN}:", f"{TURN}:-1", f"{TURN}:1e3", f"{'-' * 36}:1", f"{TURN}:1\n"])
 def test_malformed_event_ids_are_refused(text: str) -> None:
     assert event_reader.parse_event_id(text) is None
-
-
-def test_event_ids_are_read() -> None:
     assert event_reader.parse_event_id(f"{TURN}:12") == (TURN, 12)

@@ -13,7 +13,7 @@ def test_dollars_have_the_digits_that_they_need(dollars: float, text: str) -> No
     assert format_dollars(dollars) == text
 
 
-def test_figures_name_what_served_the_turn() -> None:
+def test_figures_name_what_served_the_turn_and_are_empty_if_it_failed_early() -> None:
     layers: list[dict[str, Any]] = [
         {"name": "system", "tokens": 250, "budget": 500, "cut": False},
         {"name": "history", "tokens": 9_000, "budget": 4_000, "cut": True},
@@ -22,7 +22,7 @@ def test_figures_name_what_served_the_turn() -> None:
     usage = {"input": 1_400, "output": 12, "dollars": 0.002}
     message = Message(surface="gateway", release="a" * 64, cohort="demo", layers=layers, usage=usage)
 
-    figures = show_figures(message)
+    figures, failed = show_figures(message), show_figures(Message(usage={"input": 0, "output": 0, "dollars": 0}))
 
     assert figures.served == "gateway · aaaaaaaa · cohort demo"
     assert figures.spent == "1,412 tokens · $0.0020"
@@ -31,9 +31,4 @@ def test_figures_name_what_served_the_turn() -> None:
         ShownLayer("history", "9,000", "4,000", 100, True),
         ShownLayer("tools", "1,000", "", 0, False),
     )
-
-
-def test_figures_of_a_turn_that_failed_early_are_empty() -> None:
-    figures = show_figures(Message(usage={"input": 0, "output": 0, "dollars": 0}))
-
-    assert (figures.served, figures.spent, figures.layers) == ("", "", ())
+    assert (failed.served, failed.spent, failed.layers) == ("", "", ())
