@@ -85,16 +85,6 @@ def test_texts_are_appended_if_the_model_fails(api: Api, llm: FakeLlm, task: Tas
     assert envelope["meta"]["warnings"] == [f"The model did not merge description ({problem}), so it was appended."]
 
 
-def test_texts_are_appended_without_a_model(api: Api, task: Task, settings: Any) -> None:
-    settings.LLM_BASE_URL = ""
-
-    envelope = merge(api)
-
-    task.refresh_from_db()
-    assert task.description == APPENDED
-    assert envelope["meta"]["warnings"] == ["No model is configured to merge texts, so description was appended."]
-
-
 def test_model_is_asked_only_for_rows_that_the_subject_may_change(api: Api, llm: FakeLlm, task: Task) -> None:
     hidden = TaskFactory(project=ProjectFactory(created_by="stranger"), description=OLD)
 
@@ -124,11 +114,9 @@ def test_merge_of_a_row_that_has_changed_meanwhile_is_a_conflict(
 def test_documents_are_merged_with_real_line_breaks(api: Api, llm: FakeLlm, live_catalog: Any) -> None:
     Document.objects.filter(pk=DEMO_DOCUMENT_ID).update(content=OLD)
     llm.answers = [build_chat_completion(MERGED)]
+    args = {"document_id": DEMO_DOCUMENT_ID, "content": r"# A\nLine", "update_strategy": "merge_llm"}
 
-    api.exec(
-        "onto.document.update",
-        {"document_id": DEMO_DOCUMENT_ID, "content": r"# A\nLine", "update_strategy": "merge_llm"},
-    )
+    api.exec("onto.document.update", args)
 
     assert Document.objects.get(pk=DEMO_DOCUMENT_ID).content == MERGED
     assert "# A\nLine" in llm.bodies[0]["messages"][1]["content"]

@@ -5,7 +5,7 @@ from typing import Any
 from analytics.events.models import OperationEvent
 from tests.support.clients.api import Api
 from tests.support.loops import for_each
-from workspace.models import Edge, Project
+from workspace.models import Project
 
 PROJECT = {"name": "Spring launch", "type_key": "project.business.product_launch"}
 GOAL = {"temp_id": "g1", "kind": "goal", "name": "Sign-ups"}
@@ -47,7 +47,6 @@ def test_project_is_created_with_its_rows_and_becomes_the_context(api: Api) -> N
 def test_tasks_are_listed_in_the_order_in_which_they_were_sent(api: Api) -> None:
     titles = [f"Step {number}" for number in range(12)]
     tasks = [{"temp_id": f"t{number}", "kind": "task", "title": title} for number, title in enumerate(titles)]
-
     pairs = [[{"temp_id": f"t{number}", "kind": "task"} for number in (one, one + 1)] for one in range(11)]
 
     id = create_project(api, entities=tasks, relationships=pairs)["result"]["project_id"]
@@ -55,15 +54,6 @@ def test_tasks_are_listed_in_the_order_in_which_they_were_sent(api: Api) -> None
     for order in ("updated", "created_at", "priority"):
         rows = api.exec("onto.task.list", {"project_id": id, "sort_by": order})["result"]["tasks"]
         assert [row["title"] for row in rows] == titles
-
-
-def test_invalid_entity_creates_nothing(api: Api) -> None:
-    before = (Project.objects.count(), Edge.objects.count())
-
-    response = create_project(api, entities=[GOAL, TASK | {"due_at": "next spring"}], relationships=[PAIR])
-
-    assert get_field_errors(response) == [("/entities/1/due_at", "impossible_time")]
-    assert (Project.objects.count(), Edge.objects.count()) == before
 
 
 @for_each(

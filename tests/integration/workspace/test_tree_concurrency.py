@@ -1,6 +1,7 @@
 """Concurrent changes of one document tree and of one document: no circle, no gap, no lost change."""
 
 import threading
+from functools import partial
 from typing import Any
 
 import pytest
@@ -92,19 +93,10 @@ def test_concurrent_creates_moves_and_deletes_leave_no_gaps(api: Api) -> None:
 
 def test_concurrent_appends_lose_no_text(api: Api) -> None:
     parts = [f"Part {number}." for number in range(12)]
+    args = {"document_id": DEMO_DOCUMENT_ID, "update_strategy": "append"}
+    bodies = [{"op": "onto.document.update", "args": args | {"content": part}} for part in parts]
 
-    responses = run_at_once(
-        [
-            lambda part=part: api.post(
-                "exec",
-                {
-                    "op": "onto.document.update",
-                    "args": {"document_id": DEMO_DOCUMENT_ID, "content": part, "update_strategy": "append"},
-                },
-            )
-            for part in parts
-        ]
-    )
+    responses = run_at_once([partial(api.post, "exec", body) for body in bodies])
 
     assert {response.status_code for response in responses} == {200}
     content = Document.objects.get(pk=DEMO_DOCUMENT_ID).content
