@@ -14,6 +14,7 @@ from tests.support.loops import for_each
 from tests.support.rows.example_domains import check, create_data, respond, run
 
 NOBODY = "00000000-0000-4000-8000-000000000000"
+NEW_CONTACT = {"name": "A", "email": "a@b.example", "company": "C"}
 
 
 @pytest.fixture(autouse=True)
@@ -41,19 +42,14 @@ def test_contacts_are_listed_by_words_and_status(args: dict[str, str], names: li
     assert [contact["name"] for contact in run("list_contacts", **args)["contacts"]] == names
 
 
-def test_list_says_if_there_are_more() -> None:
-    result = run("list_contacts", limit=2)
-
-    assert (len(result["contacts"]), result["has_more"]) == (2, True)
-    assert run("list_deals", limit=5)["has_more"] is False
-
-
 def test_deals_are_listed_by_contact_and_stage() -> None:
-    titles = [deal["title"] for deal in run("list_deals")["deals"]]
+    deals, contacts = run("list_deals", limit=5), run("list_contacts", limit=2)
 
+    titles = [deal["title"] for deal in deals["deals"]]
     assert titles == ["Newsletter", "Database support", "Renewal 2027", "Pilot in Dakar", "Web shop"]
     assert [deal["title"] for deal in run("list_deals", contact_id=MARA_ID)["deals"]] == ["Database support"]
     assert [deal["contact_name"] for deal in run("list_deals", stage="offered")["deals"]] == ["Amina Diallo"]
+    assert (deals["has_more"], len(contacts["contacts"]), contacts["has_more"]) == (False, 2, True)
 
 
 def test_contact_has_its_deals() -> None:
@@ -66,7 +62,7 @@ def test_contact_has_its_deals() -> None:
 @pytest.mark.parametrize(
     ("tool_name", "args"),
     [
-        ("create_contact", {"name": "A", "email": "a@b.example", "company": "C"}),
+        ("create_contact", NEW_CONTACT),
         ("update_contact", {"contact_id": MARA_ID, "phone": "123"}),
         ("update_deal", {"deal_id": RENEWAL_ID, "stage": "won"}),
     ],
@@ -106,23 +102,20 @@ def test_update_to_the_same_values_is_unchanged(tool_name: str, args: dict[str, 
 
 
 @for_each(
-    "tool_name, args",
+    "tool_name, args, reason",
     [
-        ("create_contact", {"name": "A", "email": "MARA@nordlicht.example", "company": "C"}),
-        ("update_contact", {"contact_id": MARA_ID, "email": "jonas@nordlicht.example"}),
+        ("create_contact", NEW_CONTACT | {"email": "MARA@nordlicht.example"}, "email_taken"),
+        ("update_contact", {"contact_id": MARA_ID, "email": "jonas@nordlicht.example"}, "email_taken"),
+        ("create_contact", NEW_CONTACT, "crm_full"),
     ],
 )
-def test_email_of_another_contact_is_refused_before_the_write(tool_name: str, args: dict[str, Any]) -> None:
+def test_email_of_another_contact_and_too_many_contacts_are_refused_before_the_write(
+    monkeypatch: pytest.MonkeyPatch, tool_name: str, args: dict[str, Any], reason: str
+) -> None:
+    monkeypatch.setattr(crm, "MAX_CONTACTS", 5 if reason == "crm_full" else 6)
     with pytest.raises(StateConflict) as error:
         check(tool_name, **args)
-    assert error.value.reason == "email_taken"
-
-
-def test_contacts_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(crm, "MAX_CONTACTS", 5)
-    with pytest.raises(StateConflict) as error:
-        check("create_contact", name="A", email="a@b.example", company="C")
-    assert error.value.reason == "crm_full"
+    assert error.value.reason == reason
 
 
 @for_each(

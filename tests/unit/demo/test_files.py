@@ -12,6 +12,7 @@ from demo import files, sandbox
 from demo.rows import FILES
 from tests.support.loops import for_each
 from tests.support.rows.example_domains import build_example_request, check, create_data, find_field_error, respond, run
+from tests.support.values.handler_calls import get_field_error, list_field_errors
 
 CONFIG = "config/database.yaml"
 
@@ -21,17 +22,13 @@ def folder(settings: Any, tmp_path: Path) -> Path:
     return create_data(settings, tmp_path)
 
 
-def test_read_returns_the_whole_file() -> None:
-    result = run("read_file", file_path=CONFIG)
-
-    assert (result["content"], result["has_more"], result["file_path"]) == (FILES[CONFIG], False, CONFIG)
-    assert result["total_lines"] == len(FILES[CONFIG].splitlines())
-
-
-def test_read_goes_on_with_next_offset() -> None:
+def test_read_returns_the_whole_file_and_goes_on_with_next_offset() -> None:
+    whole = run("read_file", file_path=CONFIG)
     first = run("read_file", file_path="./config//database.yaml", limit=3)
     rest = run("read_file", file_path=CONFIG, offset=first["next_offset"])
 
+    assert (whole["content"], whole["has_more"], whole["file_path"]) == (FILES[CONFIG], False, CONFIG)
+    assert whole["total_lines"] == len(FILES[CONFIG].splitlines())
     assert (first["next_offset"], first["has_more"]) == (4, True)
     assert first["content"] + rest["content"] == FILES[CONFIG]
 
@@ -99,15 +96,8 @@ def test_path_or_file_is_refused(odd_files: None, path: str, code: str) -> None:
         assert "root:" not in str(error.value)
 
 
-def test_absolute_path_of_an_existing_file_is_corrected() -> None:
-    with pytest.raises(InvalidArgs) as error:
-        run("read_file", file_path=f"/{CONFIG}")
-
-    assert error.value.field_errors[0].send == {"file_path": CONFIG}
-
-
-@pytest.mark.parametrize(
-    ("path", "hint"),
+@for_each(
+    "path, hint",
     [
         ("config/databse.yaml", "Did you mean config/database.yaml"),
         ("README.md/x", "Did you mean README.md"),
@@ -117,6 +107,7 @@ def test_absolute_path_of_an_existing_file_is_corrected() -> None:
 def test_missing_file_gets_the_nearest(path: str, hint: str) -> None:
     with pytest.raises(NotFound, match=hint):
         run("read_file", file_path=path)
+    assert get_field_error(lambda: run("read_file", file_path=f"/{CONFIG}")).send == {"file_path": CONFIG}
 
 
 @pytest.mark.parametrize(
@@ -171,19 +162,12 @@ def test_write_creates_replaces_and_appends(folder: Path, path: str, mode: str, 
     assert sorted(each.name for each in folder.parent.iterdir()) == ["examples.sqlite3", "files", "write.lock"]
 
 
-def test_write_of_the_same_text_is_unchanged() -> None:
-    response = respond("write_file", {"file_path": "README.md", "content": FILES["README.md"]})
-
-    assert (response.warnings, response.changed_ids) == (("unchanged",), ())
-
-
-def test_create_refuses_a_file_that_exists() -> None:
-    with pytest.raises(StateConflict) as error:
-        check("write_file", file_path="README.md", content="x", mode="create")
-    assert error.value.reason == "file_exists"
-
-
 def test_write_is_refused_below_a_file_and_beyond_the_limits(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    same = respond("write_file", {"file_path": "README.md", "content": FILES["README.md"]})
+    assert (same.warnings, same.changed_ids) == (("unchanged",), ())
+    with pytest.raises(StateConflict) as conflict:
+        check("write_file", file_path="README.md", content="x", mode="create")
+    assert conflict.value.reason == "file_exists"
     with pytest.raises(InvalidArgs, match="is a folder or a file already"):
         check("write_file", file_path="README.md/x", content="x")
     with pytest.raises(InvalidArgs, match="without NUL"):
@@ -211,22 +195,16 @@ def test_failed_write_changes_nothing(folder: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_edit_replaces_one_place_or_all(folder: Path) -> None:
+    for old_text, code in (("nowhere", "text_not_found"), ("name", "text_not_unique")):
+        edit = {"file_path": CONFIG, "old_text": old_text, "new_text": "x"}
+        assert list_field_errors(lambda edit=edit: check("edit_file", **edit)) == [("/old_text", code)]
     check("edit_file", file_path=CONFIG, old_text="5432", new_text="5433")
     assert (folder / CONFIG).read_text() == FILES[CONFIG]
     assert run("edit_file", file_path=CONFIG, old_text="5432", new_text="5433")["message"] == "Replaced 1 place."
     assert (folder / CONFIG).read_text() == FILES[CONFIG].replace("5432", "5433")
 
-    message = run("edit_file", file_path="logs/import.log", old_text="INFO", new_text="NOTE", replace_all=True)[
-        "message"
-    ]
-    assert message == "Replaced 3 places."
-
-
-@pytest.mark.parametrize(("old_text", "code"), [("nowhere", "text_not_found"), ("name", "text_not_unique")])
-def test_edit_refuses_a_text_that_does_not_stand_once(old_text: str, code: str) -> None:
-    with pytest.raises(InvalidArgs) as error:
-        check("edit_file", file_path=CONFIG, old_text=old_text, new_text="x")
-    assert find_field_error(error.value) == ("/old_text", code)
+    everywhere = {"file_path": "logs/import.log", "old_text": "INFO", "new_text": "NOTE", "replace_all": True}
+    assert run("edit_file", **everywhere)["message"] == "Replaced 3 places."
 
 
 def test_edit_plans_again_if_the_file_changed_since(folder: Path) -> None:

@@ -10,6 +10,7 @@ from core.handler_contract import InvalidArgs, NotFound, NotSetUp, TookTooLong
 from demo import sandbox, shell
 from tests.support.loops import for_each
 from tests.support.rows.example_domains import COPY, create_data, find_field_error, run
+from tests.support.values.handler_calls import list_field_errors
 
 
 @pytest.fixture(autouse=True)
@@ -57,18 +58,13 @@ def odd_files(folder: Path) -> None:
         ("count", "config", "is_a_folder"),
         ("sort", "binary.bin", "not_text"),
         ("count", "large.txt", "file_refused"),
+        ("sort", None, "required"),
     ],
 )
-def test_path_is_refused(odd_files: None, command: str, path: str, code: str) -> None:
-    with pytest.raises(InvalidArgs) as error:
-        run("run_command", command=command, path=path)
-    assert find_field_error(error.value) == ("/path", code)
+def test_path_is_refused(odd_files: None, command: str, path: str | None, code: str) -> None:
+    sent = {"command": command} | ({"path": path} if path else {})
 
-
-def test_command_that_reads_a_file_needs_its_path() -> None:
-    with pytest.raises(InvalidArgs, match="the file that sort reads") as error:
-        run("run_command", command="sort")
-    assert find_field_error(error.value) == ("/path", "required")
+    assert list_field_errors(lambda: run("run_command", **sent)) == [("/path", code)]
 
 
 @pytest.mark.parametrize("name", ["$(touch hacked)", "; touch hacked", "--help", "-r", "`id`"])
