@@ -42,8 +42,8 @@ choose which.
 
 The next table compares discovery tools for {domains} domains with sending {tools} tools and {agents} agents, with all
 their documentation, in each request. It counts everything except `tool_exec` and the call itself. A typical turn lists
-one domain and reads {details} tools and one parameter of middle size. A wide turn lists every domain, and the widest
-turn also lists the agents. Most tokens of these two are the names and summaries of all tools and agents.
+one domain and reads {details} tools and one parameter of medium size. A wide turn lists every domain, and the widest
+turn also lists the agents. Most tokens of the last two turns are names and summaries of tools and agents.
 
 | turn | discovery | everything | saved |
 |---|---|---|---|
