@@ -12,7 +12,7 @@ from django.db import transaction
 
 from demo import example_database, rows
 from demo.refusals import get_data_folder
-from registry.drafts import history, merge
+from registry.drafts import draft, history, merge
 from registry.drafts.merge import MergeReport
 from registry.files import yaml_format
 from registry.models import Connection
@@ -36,6 +36,7 @@ def load_copy(at: datetime) -> MergeReport:
     content, report = read_copy(), MergeReport()
     Connection.objects.get_or_create(name=SOURCE, defaults={"kind": Connection.Kind.EXAMPLE})
     merge.merge_of_source(Kind.GROUP, content["groups"], source=SOURCE, report=report)
+    draft.add_shipped_words(by=BY, at=at)
     merge.merge_of_source(Kind.VOCABULARY, content["vocabulary"], source=SOURCE, report=report)
     merge.merge_ops(content["ops"], source=SOURCE, report=report)
     history.record_changes(report.changes, by=BY, at=at, note=NOTE)

@@ -140,16 +140,20 @@ def set_shipped_folders(folders: Sequence[Path]) -> None:
     get_shipped_names.cache_clear()
 
 
+def list_shipped_entries() -> list[dict[str, Any]]:
+    """Return the entries that the installed apps ship: what a snapshot without a list of entries stands for."""
+    paths = [folder / FILE_NAME for folder in _shipped_folders if (folder / FILE_NAME).is_file()]
+    documents = [yaml.load(path.read_bytes(), Loader=yaml.CSafeLoader) for path in paths]
+    return [entry for document in documents for entry in (document or {}).get(KEY) or ()]
+
+
 @cache
 def get_shipped_names() -> CatalogVocabulary:
     """Return the shipped vocabulary without values, for a release that was frozen before vocabularies were part of one.
 
     Then the code had these names. The values were part of the schemas, and still are in such a release.
     """
-    paths = [folder / FILE_NAME for folder in _shipped_folders if (folder / FILE_NAME).is_file()]
-    documents = [yaml.load(path.read_bytes(), Loader=yaml.CSafeLoader) for path in paths]
-    entries = [entry for document in documents for entry in (document or {}).get(KEY) or ()]
-    return CatalogVocabulary.build(entry for entry in entries if entry["kind"] != WordKind.VALUE)
+    return CatalogVocabulary.build(entry for entry in list_shipped_entries() if entry["kind"] != WordKind.VALUE)
 
 
 def _add_to_arguments(schema: dict[str, Any], values: ValueWords) -> dict[str, Any]:

@@ -2,14 +2,18 @@
 
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
+from typing import Any
 
 from django.contrib import admin
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 
 from console.copy.other_copy import CopyAdmin
 from registry.catalog import cache
 from registry.catalog.model import Catalog, CatalogOp
+from registry.drafts import draft
 from registry.models import Vocabulary
 from registry.snapshot import snapshot
 from registry.vocabulary import CatalogVocabulary, CatalogWords, WordKind, find_option, iterate_arguments
@@ -33,7 +37,8 @@ class VocabularyAdmin(CopyAdmin):
             {
                 "fields": ["kind", "meaning", "words"],
                 "description": "A call with a word for a value runs, with a warning. A call with another word gets "
-                "an error with the corrected call. Search and the selection of tools use the words for kinds of rows.",
+                "an error with the corrected call. Search and the selection of tools use the words for kinds of rows. "
+                "To switch off a shipped entry, remove its words. Upgrades keep it without words.",
             },
         ),
         ("Where", {"fields": ["argument", "ops", "found_in"]}),
@@ -41,7 +46,18 @@ class VocabularyAdmin(CopyAdmin):
 
     @admin.display(description="Words")
     def all_words(self, row: Vocabulary) -> str:
-        return ", ".join(row.words)
+        return ", ".join(row.words) or "None"
+
+    def changeform_view(
+        self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None
+    ) -> HttpResponse:
+        """Add the shipped words to a draft without any before its first entry, and before the form looks for a double.
+
+        A form that is then refused leaves them there. They are what a draft without words stands for.
+        """
+        if request.method == "POST" and object_id is None and self.has_add_permission(request):
+            draft.add_shipped_words(by=str(request.user), at=timezone.now())
+        return super().changeform_view(request, object_id, form_url, extra_context)
 
     @admin.display(description="Found in")
     def found_in(self, row: Vocabulary) -> SafeString | str:

@@ -40,6 +40,8 @@ def find_warnings(content: Mapping[str, Any], *, only: Collection[str] | None = 
     for kind in (WordKind.ENTITY, WordKind.ACTION):
         shared |= _find_shared_words([row for row in vocabulary.entries if row.kind == kind])
     for row in vocabulary.entries:
+        if not row.words:
+            continue  # switched off
         kind = WordKind(row.kind)
         if row not in values if kind == WordKind.VALUE else row.meaning not in names[kind]:
             place = f"argument {row.argument} of {row.ops or 'any op'}" if kind == WordKind.VALUE else "op"

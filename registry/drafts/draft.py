@@ -10,9 +10,9 @@ from typing import Any, cast
 
 from django.db import IntegrityError, transaction
 
-from registry import checks
-from registry.drafts import bulk_writes, history
-from registry.models import Op
+from registry import checks, vocabulary
+from registry.drafts import bulk_writes, history, merge
+from registry.models import Op, Vocabulary
 from registry.snapshot import diff, snapshot
 from registry.snapshot.copy_kinds import COPY_KINDS, Kind
 from registry.snapshot.diff import Action, CopyChange
@@ -70,6 +70,9 @@ def write_snapshot(
         changes = _filter_changes(diff.diff_snapshots(before, content), whole=whole)
         if not changes:
             raise NothingToChange("The draft already has this content.")
+        if content.get(vocabulary.KEY) and add_shipped_words(by=by, at=at):
+            before = snapshot.snapshot_draft()
+            changes = _filter_changes(diff.diff_snapshots(before, content), whole=whole)
         _refuse_new_problems(checks.find_errors(before), checks.find_errors(_apply_changes(before, content, changes)))
         _write_changes(content, changes)
         history.record_changes(changes, by=by, at=at, note=note)
@@ -82,6 +85,8 @@ def write_entry(kind: Kind, name: str, entry: Entry | None, *, by: str, at: date
     Raises NothingToChange, DraftRefused.
     """
     with transaction.atomic():
+        if kind == Kind.VOCABULARY:
+            add_shipped_words(by=by, at=at)
         current_row = get_row(kind, name)
         change = diff.diff_entries(kind, snapshot.row_to_entry(current_row) if current_row else None, entry)
         if change is None:
@@ -100,6 +105,19 @@ def write_entry(kind: Kind, name: str, entry: Entry | None, *, by: str, at: date
             _save_rows(kind, {name: current_row} if current_row else {}, {name: entry}, {name: change})
         history.record_changes([change], by=by, at=at, note=note)
     return change
+
+
+def add_shipped_words(*, by: str, at: datetime) -> bool:
+    """Add the shipped vocabulary to a draft without any, before its first entry. Return whether it had none.
+
+    No list of entries stands for the shipped ones. With the first entry, a draft gets a list, which must have them, too.
+    """
+    if Vocabulary.objects.exists():
+        return False
+    report = merge.MergeReport()
+    merge.merge_of_source(Kind.VOCABULARY, vocabulary.list_shipped_entries(), source="", report=report)
+    history.record_changes(report.changes, by=by, at=at, note="Shipped vocabulary")
+    return True
 
 
 def get_row(kind: Kind, name: str) -> Any:

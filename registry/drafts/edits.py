@@ -74,7 +74,7 @@ def _restore_previous_values(entry: AuditEntry, current: dict[str, Any]) -> dict
 def _refuse_if_shipped(kind: Kind, name: str) -> None:
     row = draft.get_row(kind, name)
     if row is not None and row.shipped is not None:
-        raise NotRevertible(f"{name} is shipped and would come back with the next upgrade. Retire it instead.")
+        raise NotRevertible(COPY_KINDS[kind].explain_kept(name))
 
 
 def _refuse_if_changed_since(entry: AuditEntry) -> None:

@@ -162,7 +162,10 @@ class Vocabulary(models.Model):
         "state_key, or a value such as done or 1.",
     )
     words = models.JSONField(
-        default=list, validators=[validate_words], help_text="In lower case with underscores, such as to_do."
+        default=list,
+        blank=True,
+        validators=[validate_words],
+        help_text="In lower case with underscores, such as to_do. Empty: no word stands for it.",
     )
     argument = models.CharField(
         max_length=60,

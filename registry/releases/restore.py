@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from registry import vocabulary
 from registry.drafts import draft
 from registry.models import ROOT, Release, get_parent_path
 from registry.releases import stored_releases
@@ -22,10 +23,10 @@ class OpNotInRelease(Exception):
 def restore_release(release: Release, *, by: str, at: datetime, seen: str = "") -> list[CopyChange]:
     """Replace the whole draft with a release and return what changed.
 
-    A shipped op that this removes comes back with the next upgrade. `seen` is the version of the draft that the user
-    reviewed. Raises draft.NothingToChange, draft.DraftRefused, draft.DraftChanged.
+    If the release is from before vocabularies, the draft gets the shipped one. A shipped op that this removes comes
+    back with the next upgrade. `seen` is the version of the draft that the user reviewed. Raises draft.NothingToChange, draft.DraftRefused, draft.DraftChanged.
     """
-    content = stored_releases.load_content(release)
+    content = _fill_vocabulary(stored_releases.load_content(release), snapshot.snapshot_draft())
     return draft.write_snapshot(content, whole=True, by=by, at=at, note=f"Restored release {release}", seen=seen)
 
 
@@ -79,11 +80,12 @@ def discard_change(kind: Kind, name: str, *, by: str, at: datetime) -> CopyChang
     Raises NotDiscardable, draft.NothingToChange and draft.DraftRefused.
     """
     live = stored_releases.get_live_release()
-    entry = index_entries(stored_releases.load_content(live), kind).get(name) if live else None
+    content = _fill_vocabulary(stored_releases.load_content(live), snapshot.snapshot_draft()) if live else {}
+    entry = index_entries(content, kind).get(name)
     row = draft.get_row(kind, name)
     is_imported = bool(getattr(row, "source", ""))  # comes back only if somebody imports it again
     if entry is None and row is not None and row.shipped is not None and not is_imported:
-        raise NotDiscardable(f"{name} is shipped and would come back with the next upgrade. Retire it instead.")
+        raise NotDiscardable(COPY_KINDS[kind].explain_kept(name))
     return draft.write_entry(kind, name, entry, by=by, at=at, note=NOTE)
 
 
@@ -95,7 +97,8 @@ def find_unpublished_changes(taken_back: Release | None = None) -> UnpublishedCh
     live = stored_releases.get_live_release()
     if live is None:
         return None
-    draft_content, live_content = snapshot.snapshot_draft(), stored_releases.load_content(live)
+    draft_content = snapshot.snapshot_draft()
+    live_content = _fill_vocabulary(stored_releases.load_content(live), draft_content)
     changes = diff.diff_snapshots(live_content, draft_content)
     from_release: list[CopyChange] = []
     if changes and taken_back is not None and taken_back != live:
@@ -123,7 +126,19 @@ def discard_all_changes(*, taken_back: Release | None, seen: str, by: str, at: d
 
 
 def _diff_with_release(release: Release, draft_content: Snapshot) -> list[CopyChange]:
-    return diff.diff_snapshots(stored_releases.load_content(release), draft_content)
+    content = _fill_vocabulary(stored_releases.load_content(release), draft_content)
+    return diff.diff_snapshots(content, draft_content)
+
+
+def _fill_vocabulary(content: Snapshot, draft_content: Snapshot) -> Snapshot:
+    """Return a release's content with the vocabulary that it stands for, if the draft has one.
+
+    A release without a list of entries stands for the shipped ones, and so does a draft.
+    """
+    if "vocabulary" in content or "vocabulary" not in draft_content:
+        return content
+    shipped = sorted(vocabulary.list_shipped_entries(), key=COPY_KINDS[Kind.VOCABULARY].get_name)
+    return {**content, "vocabulary": shipped}
 
 
 def _set_entries(content: Snapshot, source: Snapshot, chosen: Sequence[CopyChange]) -> Snapshot:

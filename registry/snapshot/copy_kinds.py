@@ -61,6 +61,11 @@ class CopyKind:
     singular: str
     plural: str
     name_prefix: str = ""
+    instead_of_deleting: str = "Retire it"
+
+    def explain_kept(self, name: str) -> str:
+        """Return a sentence saying why a shipped entry cannot be deleted, and what to do instead."""
+        return f"{name} is shipped and would come back with the next upgrade. {self.instead_of_deleting} instead."
 
     def get_name(self, entry: Mapping[str, Any]) -> str:
         """Return the name that identifies an entry of this kind."""
@@ -161,6 +166,7 @@ COPY_KINDS: dict[Kind, CopyKind] = {
             read_fields=(),
             singular="vocabulary entry",
             plural="vocabulary entries",
+            instead_of_deleting="Remove its words",
         ),
     )
 }

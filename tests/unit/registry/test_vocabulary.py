@@ -9,14 +9,16 @@ import pytest
 from django.core.exceptions import ValidationError
 from django.utils import timezone
 
+from audit.models import AuditEntry
 from registry import vocabulary
 from registry.catalog.builder import build_catalog, build_op
 from registry.drafts import draft, edits, history
 from registry.files import export, loader, yaml_format
-from registry.models import Vocabulary
+from registry.models import Release, Vocabulary
 from registry.releases import publishing, restore, stored_releases
 from registry.snapshot import snapshot
 from registry.snapshot.copy_kinds import Kind
+from registry.snapshot.diff import Action, CopyChange
 from registry.vocabulary import CatalogVocabulary
 from tests.support.rows.op_entries import build_content, build_op_entry, build_schema
 
@@ -161,17 +163,90 @@ def test_edit_of_a_shipped_entry_is_kept_and_other_sources_are_left_alone() -> N
     assert Vocabulary.objects.get(meaning="done").words == ["finished"]
 
 
-@pytest.mark.django_db
-def test_old_release_that_is_restored_takes_the_vocabulary_out_of_the_draft() -> None:
-    old = build_content(OP)
-    loader.load_into_draft(old)
+def publish_without_vocabulary() -> Release:
+    """Publish a release as before vocabularies, then load the shipped entries into the draft."""
+    loader.load_into_draft(build_content(OP))
     release = publishing.publish_draft(note="Old", by="tests", at=timezone.now(), accepted="Test")
     loader.load_into_draft(CONTENT)
+    return release
 
-    changes = restore.restore_release(release, by="ann", at=timezone.now())
 
-    assert {(change.kind, change.action) for change in changes} == {(Kind.VOCABULARY, "removed")}
-    assert snapshot.snapshot_draft() == stored_releases.load_content(release)
+@pytest.mark.django_db
+@pytest.mark.usefixtures("shipped")
+@pytest.mark.parametrize("way", ["restore", "discard one", "discard all"])
+def test_release_without_vocabulary_stands_for_the_shipped_one_in_the_draft(way: str) -> None:
+    release = publish_without_vocabulary()
+    loaded = snapshot.snapshot_draft()
+    Vocabulary.objects.filter(meaning="task").update(words=["chore"])
+    own = Vocabulary.objects.create(kind="entity", meaning="page", words=["sheet"])
+    at = timezone.now()
+
+    if way == "restore":
+        restore.restore_release(release, by="ann", at=at)
+    elif way == "discard one":
+        for name in ("entity/task", "entity/page"):
+            restore.discard_change(Kind.VOCABULARY, name, by="ann", at=at)
+    else:
+        unpublished = restore.find_unpublished_changes()
+        assert unpublished
+        assert {change.name for change in unpublished.changes} == {"entity/task", "entity/page"}
+        restore.discard_all_changes(taken_back=None, seen=unpublished.seen, by="ann", at=at)
+
+    assert not Vocabulary.objects.filter(pk=own.pk).exists()
+    assert snapshot.snapshot_draft() == loaded
+    assert not loader.load_into_draft(CONTENT).changes
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("shipped")
+def test_release_and_draft_without_vocabulary_are_the_same() -> None:
+    loader.load_into_draft(build_content(OP))
+    release = publishing.publish_draft(note="Old", by="tests", at=timezone.now(), accepted="Test")
+
+    with pytest.raises(draft.NothingToChange):
+        restore.restore_release(release, by="ann", at=timezone.now())
+
+    assert publishing.compute_draft_version() == release.version
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("shipped")
+@pytest.mark.parametrize("way", ["entry", "files"])
+def test_first_entry_of_a_draft_comes_with_the_shipped_ones(way: str) -> None:
+    loader.load_into_draft(build_content(OP))
+    page = {"kind": "entity", "meaning": "page", "words": ["sheet"]}
+    if way == "entry":
+        draft.write_entry(Kind.VOCABULARY, "entity/page", page, by="ann", at=timezone.now(), note="")
+    else:
+        files = build_content() | {"vocabulary": [page]}
+        draft.write_snapshot(files, by="ann", at=timezone.now(), note="")
+
+    names = Vocabulary.objects.values_list("meaning", flat=True)
+
+    assert sorted(names) == ["1", "done", "page", "schedule", "state_key", "task"]
+    draft.write_entry(Kind.VOCABULARY, "entity/page", None, by="ann", at=timezone.now(), note="")
+    assert snapshot.snapshot_draft()["vocabulary"] == ENTRIES
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("shipped")
+def test_shipped_entry_is_switched_off_by_an_empty_list_of_words_that_upgrades_keep() -> None:
+    publish_without_vocabulary()
+    with pytest.raises(edits.NotRevertible, match="Remove its words instead"):
+        edits.revert_change(record_loaded("entity/task"), by="ann", at=timezone.now())
+    draft.write_entry(Kind.VOCABULARY, "entity/task", TASK | {"words": []}, by="ann", at=timezone.now(), note="")
+
+    loader.load_into_draft(CONTENT)
+    release = publishing.publish_draft(note="Off", by="tests", at=timezone.now(), accepted="Test")
+
+    catalog = build_catalog(release.version, stored_releases.load_content(release))
+    assert catalog.vocabulary.get_entity_words("task") == ()
+
+
+def record_loaded(name: str) -> AuditEntry:
+    """Record an entry as loaded, as the command does."""
+    history.record_changes([CopyChange(Kind.VOCABULARY, name, Action.ADDED)], by="load", at=timezone.now())
+    return history.list_changes(Kind.VOCABULARY, name)[0]
 
 
 @pytest.mark.django_db

@@ -62,3 +62,22 @@ def test_entry_that_no_call_could_use_is_refused(admin_client: Client, changed: 
 
     assert message in page
     assert Vocabulary.objects.get().words == ["urgent"]
+
+
+def test_first_entry_that_is_added_comes_with_the_shipped_ones(admin_client: Client) -> None:
+    url = get_registry_url(Vocabulary, "add")
+    form = read_form(admin_client.get(url))
+
+    admin_client.post(url, form | {"kind": "entity", "meaning": "job", "words": "gig"})
+
+    names = {(row.kind, row.meaning) for row in Vocabulary.objects.all()}
+    assert {("entity", "job"), ("entity", "task")} <= names
+
+
+def test_entry_without_words_can_be_saved(admin_client: Client) -> None:
+    row = Vocabulary.objects.create(**URGENT, shipped=URGENT)
+    url = get_registry_url(Vocabulary, "change", row.pk)
+
+    admin_client.post(url, read_form(admin_client.get(url)) | {"words": ""})
+
+    assert Vocabulary.objects.get().words == []
