@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from django.core.exceptions import ImproperlyConfigured
 from django.db.models import TextChoices
 
 from core.text import english
@@ -134,17 +135,57 @@ _shipped_folders: tuple[Path, ...] = ()
 
 
 def set_shipped_folders(folders: Sequence[Path]) -> None:
-    """Set the folders with the copy of the installed apps."""
+    """Set the folders with the copy of the installed apps.
+
+    Raises ImproperlyConfigured if one word means two things, or if a file is invalid.
+    """
     global _shipped_folders
     _shipped_folders = tuple(folders)
     get_shipped_names.cache_clear()
+    list_shipped_entries()
 
 
 def list_shipped_entries() -> list[dict[str, Any]]:
     """Return the entries that the installed apps ship: what a snapshot without a list of entries stands for."""
-    paths = [folder / FILE_NAME for folder in _shipped_folders if (folder / FILE_NAME).is_file()]
-    documents = [yaml.load(path.read_bytes(), Loader=yaml.CSafeLoader) for path in paths]
-    return [entry for document in documents for entry in (document or {}).get(KEY) or ()]
+    entries: list[tuple[str, dict[str, Any]]] = []
+    for path in (folder / FILE_NAME for folder in _shipped_folders):
+        if not path.is_file():
+            continue
+        place = "/".join(path.parts[-3:])
+        try:
+            document = yaml.load(path.read_bytes(), Loader=yaml.CSafeLoader) or {}
+            entries += [(place, entry | {"words": list(entry["words"])}) for entry in document.get(KEY) or ()]
+        except (yaml.YAMLError, AttributeError, KeyError, TypeError) as error:
+            raise ImproperlyConfigured(f"{place} is not a vocabulary: {error!r}") from None
+    _refuse_conflicts(entries)
+    return join_entries(entry for _, entry in entries)
+
+
+def join_entries(entries: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return entries of several apps as one entry for each meaning, with the words of all."""
+    joined: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for entry in entries:
+        key = tuple(entry.get(name, "") for name in ("kind", "argument", "meaning", "ops"))
+        words = [*joined.get(key, {}).get("words", ()), *entry["words"]]
+        joined[key] = {**entry, "words": list(dict.fromkeys(words))}
+    return list(joined.values())
+
+
+def _refuse_conflicts(entries: Iterable[tuple[str, Mapping[str, Any]]]) -> None:
+    """Raise ImproperlyConfigured if two apps have one word for two kinds of rows or for two actions.
+
+    A word for two arguments or values is not a conflict: an op seldom has both, and the checks find those that do.
+    """
+    known: dict[tuple[str, str], tuple[str, str]] = {}
+    for place, entry in entries:
+        kind, meaning = entry["kind"], entry["meaning"]
+        for word in entry["words"] if kind in (WordKind.ENTITY, WordKind.ACTION) else ():
+            other_meaning, other_place = known.setdefault((kind, word), (meaning, place))
+            if meaning != other_meaning and place != other_place:
+                raise ImproperlyConfigured(
+                    f"The word {word} stands for the {WordKind(kind).label} {other_meaning} in {other_place}, and for "
+                    f"{meaning} in {place}. Remove it from one of them."
+                )
 
 
 @cache

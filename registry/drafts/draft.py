@@ -110,7 +110,7 @@ def write_entry(kind: Kind, name: str, entry: Entry | None, *, by: str, at: date
 def add_shipped_words(*, by: str, at: datetime) -> bool:
     """Add the shipped vocabulary to a draft without any, before its first entry. Return whether it had none.
 
-    No list of entries stands for the shipped ones. With the first entry, a draft gets a list, which must have them, too.
+    No list of entries stands for the shipped ones. With its first entry a draft gets a list, which must have them.
     """
     if Vocabulary.objects.exists():
         return False

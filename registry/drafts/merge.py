@@ -71,6 +71,8 @@ def merge_of_source(kind: Kind, entries: Iterable[Mapping[str, Any]], *, source:
             report.record_existing(kind, name, name, ours, changes)
             if update_row(row, changes, entry):
                 changed.append(row)
+        elif kind == Kind.VOCABULARY and set(entry["words"]) - set(row.words):
+            report.skipped.append(name)  # a group of the same name serves both sources; words that are left out do not
     bulk_writes.save_rows(model, added, changed, copy_kind.fields)
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from django.db import transaction
 
 from registry import vocabulary
+from registry.checks import errors
 from registry.drafts import merge
 from registry.drafts.merge import MergeReport
 from registry.files import yaml_format
@@ -51,7 +52,11 @@ def read_shipped_catalog() -> Snapshot:
     paths = sorted(
         (path for folder in (OWN_FOLDER, *_app_folders) for path in folder.glob("*.yaml")), key=attrgetter("name")
     )
-    return yaml_format.parse_files({"/".join(path.parts[-3:]): path.read_bytes() for path in paths})
+    content = yaml_format.parse_files({"/".join(path.parts[-3:]): path.read_bytes() for path in paths}, alone=False)
+    content[vocabulary.KEY] = vocabulary.join_entries(content.get(vocabulary.KEY, []))
+    if problems := errors.find_errors(content):
+        raise yaml_format.InvalidCatalogFiles(problems)
+    return content
 
 
 @transaction.atomic

@@ -24,7 +24,9 @@ def restore_release(release: Release, *, by: str, at: datetime, seen: str = "") 
     """Replace the whole draft with a release and return what changed.
 
     If the release is from before vocabularies, the draft gets the shipped one. A shipped op that this removes comes
-    back with the next upgrade. `seen` is the version of the draft that the user reviewed. Raises draft.NothingToChange, draft.DraftRefused, draft.DraftChanged.
+    back with the next upgrade. `seen` is the version of the draft that the user reviewed.
+
+    Raises draft.NothingToChange, draft.DraftRefused, draft.DraftChanged.
     """
     content = _fill_vocabulary(stored_releases.load_content(release), snapshot.snapshot_draft())
     return draft.write_snapshot(content, whole=True, by=by, at=at, note=f"Restored release {release}", seen=seen)

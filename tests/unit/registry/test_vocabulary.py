@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.core.exceptions import ValidationError
+from django.core.exceptions import ImproperlyConfigured, ValidationError
 from django.utils import timezone
 
 from audit.models import AuditEntry
@@ -128,6 +128,43 @@ def test_files_to_draft_to_release_to_files_lose_nothing(tmp_path: Path) -> None
     assert stored["vocabulary.yaml"] == sent["vocabulary.yaml"]
 
 
+def ship(folder: Path, *entries: dict[str, Any]) -> Path:
+    """Write the vocabulary of an app, and return its folder."""
+    folder.mkdir()
+    (folder / vocabulary.FILE_NAME).write_text(export.dump_yaml({"vocabulary": list(entries)}))
+    return folder
+
+
+def test_words_of_two_apps_for_one_meaning_are_joined(shipped: None, tmp_path: Path) -> None:
+    other = ship(tmp_path / "shop", TASK | {"words": ["chore", "todo"]}, TASK | {"meaning": "order"} | {"words": []})
+
+    vocabulary.set_shipped_folders([tmp_path, other])
+
+    words = {entry["meaning"]: entry["words"] for entry in vocabulary.list_shipped_entries()}
+    assert words["task"] == ["todo", "to_do", "chore"]
+    assert len(words) == len(ENTRIES) + 1
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        (
+            TASK | {"meaning": "order"},
+            r"The word todo stands for the kind of row task in .*, and for order in .*shop/vocabulary.yaml. Remove it",
+        ),
+        (BOOK | {"meaning": "buy"}, r"The word book stands for the action schedule in .*, and for buy in .*"),
+        ({"kind": "entity"}, r"shop/vocabulary.yaml is not a vocabulary: KeyError\('words'\)"),
+    ],
+)
+def test_word_of_two_apps_for_two_meanings_stops_the_start(
+    shipped: None, tmp_path: Path, entry: dict[str, Any], message: str
+) -> None:
+    other = ship(tmp_path / "shop", entry)
+
+    with pytest.raises(ImproperlyConfigured, match=message):
+        vocabulary.set_shipped_folders([tmp_path, other])
+
+
 @pytest.mark.parametrize(
     "entry",
     [
@@ -158,6 +195,7 @@ def test_edit_of_a_shipped_entry_is_kept_and_other_sources_are_left_alone() -> N
     )
 
     assert report.kept_edits == ["entity/task words"]
+    assert report.skipped == ["value/state_*/done"]
     assert report.no_longer_shipped == ["value/priority/1/a.*"]
     assert Vocabulary.objects.get(meaning="task").words == ["chore"]
     assert Vocabulary.objects.get(meaning="done").words == ["finished"]

@@ -1,6 +1,7 @@
 """Loading shipped copy over edited copy: shipped changes are applied, edits stay, and the report lists both."""
 
 import copy
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 import yaml
 from django.core.management import CommandError, call_command
 
+from registry import vocabulary
 from registry.files import export, loader, yaml_format
 from registry.models import Connection, EvalCase, Example, Group, Op, OpAlias, PolicyRule, Release
 from registry.releases import publishing, stored_releases
@@ -217,11 +219,13 @@ def test_load_keeps_and_reports_an_op_that_is_no_longer_shipped() -> None:
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setattr(loader, "OWN_FOLDER", tmp_path)
     monkeypatch.setattr(loader, "_app_folders", ())
+    words_before = vocabulary._shipped_folders
     write(tmp_path, ADD, GET)
-    return tmp_path
+    yield tmp_path
+    vocabulary.set_shipped_folders(words_before)
 
 
 def write(folder: Path, *ops: dict[str, Any]) -> None:
@@ -248,6 +252,9 @@ def test_catalog_has_the_copy_of_installed_apps_only(folder: Path, tmp_path_fact
     app_folder.mkdir()
     (app_folder / "groups.yaml").write_text(yaml.safe_dump({"groups": [{"path": "acme", "summary": "Acme"}]}))
     (app_folder / "ops.yaml").write_text(export.dump_yaml({"ops": [build_op_entry("acme.ping")]}))
+    for place, word in ((folder, "todo"), (app_folder, "errand")):
+        words = {"kind": "entity", "meaning": "task", "words": [word]}
+        (place / "vocabulary.yaml").write_text(export.dump_yaml({"vocabulary": [words]}))
 
     without_app = loader.read_shipped_catalog()
     loader.set_app_folders([app_folder])
@@ -256,6 +263,7 @@ def test_catalog_has_the_copy_of_installed_apps_only(folder: Path, tmp_path_fact
     assert [op["op"] for op in without_app["ops"]] == [ADD["op"]]
     assert sorted(op["op"] for op in with_app["ops"]) == ["acme.ping", ADD["op"]]
     assert {"path": "acme", "summary": "Acme"} in with_app["groups"]
+    assert [entry["words"] for entry in with_app["vocabulary"]] == [["todo", "errand"]]
 
 
 def test_command_loads_no_eval_case_of_an_op_that_is_not_shipped(folder: Path) -> None:
