@@ -16,9 +16,11 @@ from django.db.models import TextChoices
 
 from core.text import english
 from registry.jsonschema.dialect import VALUE_ALIASES, VALUE_REFUSALS
+from registry.text.harmful_verbs import HARMFUL_VERBS
 
 KEY = "vocabulary"  # of its list in a snapshot and in YAML files
 FILE_NAME = "vocabulary.yaml"  # where an app ships its words
+DANGEROUS_ACTIONS = ("delete", "unlink")
 
 
 class WordKind(TextChoices):
@@ -63,7 +65,8 @@ class CatalogVocabulary:
                 case WordKind.ENTITY:
                     words_by_entity[row.meaning] = row.words
                 case WordKind.ACTION:
-                    action_by_word = dict.fromkeys(row.words, row.meaning) | action_by_word
+                    words = (word for word in row.words if not hides_danger(word, row.meaning))
+                    action_by_word = dict.fromkeys(words, row.meaning) | action_by_word
                 case WordKind.VALUE:
                     values_by_ops.setdefault(row.ops or "*", []).append(row)
         argument_names = tuple((row.meaning, *row.words) for row in rows if row.kind == WordKind.ARGUMENT)
@@ -103,6 +106,26 @@ class ValueWords:
 
 
 NO_VOCABULARY = CatalogVocabulary()
+
+
+def find_general_action(verb: str) -> str | None:
+    """Return the action of ops that a verb asks for in general English."""
+    return next((words[0] for words in english.ACTION_VERBS if verb in words), None)
+
+
+def hides_danger(word: str, action: str) -> bool:
+    """Return whether a word for something dangerous is given to another action.
+
+    Such a word is ignored, because names say what is dangerous: a catalog may add words for that and take none away.
+    """
+    general = find_general_action(word)
+    if general in DANGEROUS_ACTIONS:
+        return action != general
+    return _is_dangerous(word) and not _is_dangerous(action)
+
+
+def _is_dangerous(word: str) -> bool:
+    return word in DANGEROUS_ACTIONS or not HARMFUL_VERBS.isdisjoint(word.split("_"))
 
 
 def iterate_arguments(schema: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -10,7 +10,7 @@ from typing import Any
 from core.text import english
 from core.text.english import to_snake_case
 from registry.catalog.model import CatalogOp
-from registry.vocabulary import NO_VOCABULARY, CatalogVocabulary
+from registry.vocabulary import CatalogVocabulary, find_general_action
 
 LABELS = ("title", "name", "text")  # the arguments that name a row, for people
 
@@ -135,10 +135,9 @@ def find_states(word: Any, states: Collection[str]) -> list[str]:
     return [state for state in states if (state in english.FINAL_STATES) == (snake_word in english.CLOSED_STATES)]
 
 
-def find_action(verb: str, vocabulary: CatalogVocabulary = NO_VOCABULARY) -> str | None:
+def find_action(verb: str, vocabulary: CatalogVocabulary) -> str | None:
     """Return the action of ops that a verb asks for."""
-    general = (words[0] for words in english.ACTION_VERBS if verb in words)
-    return vocabulary.action_by_word.get(verb) or next(general, None)
+    return vocabulary.action_by_word.get(verb) or find_general_action(verb)
 
 
 def is_cancelling(verb: str) -> bool:

@@ -155,7 +155,7 @@ def _suggest_ops(call: ParsedCall, view: CatalogView, guess: op_guesses.OpGuess 
     words = english.to_snake_case(call.name[:200]).replace("_", " ")
     by_meaning = search.find_ops(call.catalog, view, words, limit=MAX_SUGGESTIONS, use_endpoint=False)
     paths = dict.fromkeys([*([guess.op.op] if guess else []), *similar, *by_meaning])
-    may_delete = op_guesses.asks_to_delete(call.name)
+    may_delete = op_guesses.asks_to_delete(call.name, call.catalog.vocabulary)
     ops = [call.catalog.ops[path] for path in paths if path in view.ops]
     return [op.op for op in ops if may_delete or op.action != op_guesses.DELETE][:MAX_SUGGESTIONS]
 

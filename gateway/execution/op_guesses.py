@@ -138,9 +138,10 @@ def is_in_unknown_group(catalog: Catalog, view: CatalogView, name: str) -> bool:
     return not (is_group or is_misspelled or any(_iter_entities(words, entities, catalog.vocabulary)))
 
 
-def asks_to_delete(name: str) -> bool:
+def asks_to_delete(name: str, vocabulary: CatalogVocabulary) -> bool:
     """Return whether a name has a word for deleting."""
-    return any(find_action(verb) == DELETE for verb in _iter_verbs(to_snake_case(name[:200]).split("_")))
+    verbs = _iter_verbs(to_snake_case(name[:200]).split("_"))
+    return any(find_action(verb, vocabulary) == DELETE for verb in verbs)
 
 
 def find_op_that_takes(

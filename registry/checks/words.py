@@ -7,12 +7,22 @@ from typing import Any
 
 from registry.checks.finding import CheckRule, Finding
 from registry.snapshot.copy_kinds import COPY_KINDS, Kind
-from registry.vocabulary import KEY, CatalogVocabulary, CatalogWords, WordKind, find_option, iterate_arguments
+from registry.vocabulary import (
+    KEY,
+    CatalogVocabulary,
+    CatalogWords,
+    WordKind,
+    find_general_action,
+    find_option,
+    hides_danger,
+    iterate_arguments,
+)
 
 AMBIGUOUS = CheckRule(
     "word_ambiguous",
-    "A word that stands for two things: two kinds of rows, two actions, or two values of one argument.",
-    "Keep the word in one of the two entries.",
+    "A word that stands for two things: two kinds of rows, two actions, or two values of one argument. Also a "
+    "word for an action that is another action of ops, or means one in general English.",
+    "Keep the word for one of the two.",
 )
 UNKNOWN = CheckRule(
     "meaning_unknown",
@@ -48,6 +58,20 @@ def find_warnings(content: Mapping[str, Any], *, only: Collection[str] | None = 
             yield _make_finding(UNKNOWN, row, "meaning", f"No {place} has the {kind.label} {row.meaning}.")
         for word in sorted(shared.get(row, ())):
             yield _make_finding(AMBIGUOUS, row, "words", f"{word} also stands for something else.")
+        for message in _find_other_actions(row, names[WordKind.ACTION]) if kind == WordKind.ACTION else ():
+            yield _make_finding(AMBIGUOUS, row, "words", message)
+
+
+def _find_other_actions(row: CatalogWords, actions: Collection[str | None]) -> Iterator[str]:
+    """Yield a message for each word that is another action of ops, or means one in general English."""
+    for word in row.words:
+        general = find_general_action(word)
+        if hides_danger(word, row.meaning):
+            yield f"{word} is ignored here, because it is a word for something dangerous."
+        elif word in actions and word != row.meaning:
+            yield f"{word} is an action of ops itself."
+        elif general not in (None, row.meaning):
+            yield f"{word} means {general} in general English."
 
 
 def _find_shared_words_of_values(vocabulary: CatalogVocabulary, ops: Iterable[Mapping[str, Any]]) -> _WordsByEntry:

@@ -100,6 +100,26 @@ def test_catalog_has_the_vocabulary_of_its_release() -> None:
     assert catalog.vocabulary.argument_names == (("state_key", "status"),)
 
 
+@pytest.mark.parametrize(
+    ("word", "action", "expected"),
+    [
+        ("delete", "update", None),
+        ("delete", "unlink", None),
+        ("remove", "delete", "delete"),
+        ("purge", "archive", None),
+        ("purge_all", "archive", None),
+        ("cancel", "close", "close"),
+        ("nuke", "delete", "delete"),
+        ("wipe", "wipe_disk", "wipe_disk"),
+        ("open", "start", "start"),
+    ],
+)
+def test_word_for_something_dangerous_means_nothing_else(word: str, action: str, expected: str | None) -> None:
+    words = CatalogVocabulary.build([{"kind": "action", "meaning": action, "words": [word]}])
+
+    assert words.action_by_word.get(word) == expected
+
+
 def test_op_that_is_tried_has_the_vocabulary_of_the_catalog() -> None:
     catalog = build_catalog("v" * 64, CONTENT).with_op(build_op(OP | {"op": "a.c"}), version="draft")
 

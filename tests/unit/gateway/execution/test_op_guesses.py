@@ -4,6 +4,7 @@ import pytest
 
 from gateway.execution import op_guesses
 from registry.catalog.model import Catalog
+from registry.vocabulary import CatalogVocabulary
 from tests.support.growth import assert_linear
 from tests.support.rows.op_entries import build_catalog, build_op_entry
 
@@ -20,3 +21,13 @@ def test_names_are_resolved_in_linear_time(name: str) -> None:
             op_guesses.resolve_name(catalog, each)
 
     assert_linear(resolve_all, build, size=1_000)
+
+
+def test_delete_is_asked_for_in_general_english_and_in_words_of_the_catalog() -> None:
+    words = CatalogVocabulary.build([{"kind": "action", "meaning": "delete", "words": ["bin"]}])
+
+    asked = [
+        name for name in ("task.erase", "bin_task", "task.archive") if op_guesses.asks_to_delete(name, vocabulary=words)
+    ]
+
+    assert asked == ["task.erase", "bin_task"]

@@ -66,3 +66,17 @@ def test_word_for_two_things_has_a_warning_at_both() -> None:
     assert find_messages(DONE, closed | {"ops": "b.*", "meaning": "closed"}) == [
         "value/state_*/closed/b.*, meaning: No argument state_* of b.* has the value closed."
     ]
+
+
+@pytest.mark.parametrize(
+    ("word", "message"),
+    [
+        ("delete", "delete is ignored here, because it is a word for something dangerous."),
+        ("get", "get is an action of ops itself."),
+        ("find", "find means search in general English."),
+    ],
+)
+def test_word_for_another_action_has_a_warning(word: str, message: str) -> None:
+    entry = {"kind": "action", "meaning": "list", "words": ["browse", word]}
+
+    assert find_messages(entry) == [f"action/list, words: {message}"]
