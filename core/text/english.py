@@ -43,6 +43,7 @@ def _read_phrases(key: str) -> str:
 
 # english.yaml says what each of these is.
 STOP_WORDS = _read_set("stop_words")
+EVERYDAY_NOUNS = _read_set("everyday_nouns")
 ACTION_VERBS = _read_sets("action_verbs")
 REQUEST_VERBS = _read_meanings("request_verbs")
 QUESTION_WORDS = _read_set("question_words")

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+from core.text.english import EVERYDAY_NOUNS
 from gateway.access.request_context import UserContext
 from gateway.toolset import shown_ops
 from gateway.toolset.shown_tools import ToolsetRequest
@@ -37,7 +38,10 @@ def get_focus(context: UserContext) -> str:
 
 
 def find_named_entities(message: str, catalog: Catalog) -> set[str]:
-    """Return the kinds of rows that a message names, in words of the catalog. "to do" and "To-dos" are to_do, too."""
+    """Return the kinds of rows that a message names, in words of the catalog. "to do" and "To-dos" are to_do, too.
+
+    An everyday noun names its kind only if the catalog itself calls it so.
+    """
     index = _get_entity_index(catalog)
     words = tokenizer.split_words(message)
     names = ("".join(words[at : at + length]) for length in range(1, MAX_NAME_WORDS + 1) for at in range(len(words)))
@@ -61,7 +65,7 @@ def _build_entity_index(catalog: Catalog) -> _EntityIndex:
     listed = {op.entity for op in catalog.ops.values() if op.action == "list"} & words_by_entity.keys()
     entities_by_name: dict[str, set[str]] = {}
     for entity in listed:
-        for word in (entity, *words_by_entity[entity]):
+        for word in (entity, *(each for each in words_by_entity[entity] if each not in EVERYDAY_NOUNS)):
             name = "".join(tokenizer.split_words(word))
             for spelling in (name, f"{name}s"):
                 entities_by_name.setdefault(spelling, set()).add(entity)

@@ -118,6 +118,19 @@ def test_focus_keeps_the_tools_of_its_kind(catalog: Catalog) -> None:
     assert "create_onto_task" in {op.tool_name for op in candidates.list_candidates(catalog, named)}
 
 
+@pytest.mark.parametrize(
+    ("message", "named"),
+    [
+        ("I need to call Anna about our target", set()),
+        ("What action comes next, and who needs it?", set()),
+        ("Add an action item and a note", {"task", "document"}),
+        ("Two risks threaten the goal", {"risk", "goal"}),
+    ],
+)
+def test_everyday_nouns_name_no_kind_of_row(catalog: Catalog, message: str, named: set[str]) -> None:
+    assert candidates.find_named_entities(message, catalog) == named
+
+
 def test_selection_stays_within_its_budget_but_keeps_what_is_required(catalog: Catalog) -> None:
     tools = TypedTools.of(catalog)
     small = select(catalog, "Which tasks are overdue?", max_tokens=1_500)
