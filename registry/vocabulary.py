@@ -3,6 +3,7 @@
 General English is in core.text.english and is the same for all catalogs.
 """
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -21,6 +22,11 @@ from registry.text.harmful_verbs import HARMFUL_VERBS
 KEY = "vocabulary"  # of its list in a snapshot and in YAML files
 FILE_NAME = "vocabulary.yaml"  # where an app ships its words
 DANGEROUS_ACTIONS = ("delete", "unlink")
+
+
+def build_name(*parts: str) -> str:
+    """Return the name of an entry: its parts that are not empty, joined by slashes. A slash in a part is doubled."""
+    return "/".join(part.replace("/", "//") for part in parts if part)
 
 
 class WordKind(TextChoices):
@@ -96,6 +102,7 @@ class ValueWords:
 
     def __init__(self, entries: Sequence[CatalogWords]) -> None:
         self._entries = entries
+        self._aliases: dict[str, dict[str, Any]] = {}
         self._by_argument: dict[str, list[CatalogWords]] = {}  # ops have many arguments, but few different names
 
     def list_for_argument(self, name: str) -> list[CatalogWords]:
@@ -103,6 +110,17 @@ class ValueWords:
         if name not in self._by_argument:
             self._by_argument[name] = [row for row in self._entries if fnmatchcase(name, row.argument)]
         return self._by_argument[name]
+
+    def get_aliases(self, name: str, argument: Mapping[str, Any]) -> dict[str, Any]:
+        """Return {word: value} for an argument. Arguments with the same name and values share one object in memory."""
+        entries = self.list_for_argument(name)
+        if not entries:
+            return {}
+        keys = ("enum", "minimum", "maximum", VALUE_ALIASES, VALUE_REFUSALS)
+        key = json.dumps([name, *(argument.get(each) for each in keys)])
+        if key not in self._aliases:
+            self._aliases[key] = _collect_aliases(argument, entries)
+        return self._aliases[key]
 
 
 NO_VOCABULARY = CatalogVocabulary()
@@ -237,14 +255,11 @@ def _add_to_argument(name: str, argument: dict[str, Any], values: ValueWords) ->
     annotated = _add_to_arguments(argument, values)
     if isinstance(items := argument.get("items"), dict) and (new := _add_to_argument(name, items, values)) is not items:
         annotated = annotated | {"items": new}
-    aliases = _collect_aliases(argument, values.list_for_argument(name))
-    if not aliases:
-        return annotated
-    own = argument.get(VALUE_ALIASES)
-    return annotated | {VALUE_ALIASES: aliases | (own if isinstance(own, dict) else {})}
+    aliases = values.get_aliases(name, argument)
+    return annotated | {VALUE_ALIASES: aliases} if aliases else annotated
 
 
-def _collect_aliases(argument: dict[str, Any], entries: Sequence[CatalogWords]) -> dict[str, Any]:
+def _collect_aliases(argument: Mapping[str, Any], entries: Sequence[CatalogWords]) -> dict[str, Any]:
     """Return {word: value}. What an argument itself says of a word comes first, and of two entries the first.
 
     A word that is one of the argument's own values, in any spelling, means that value.
@@ -258,5 +273,8 @@ def _collect_aliases(argument: dict[str, Any], entries: Sequence[CatalogWords]) 
     taken = {english.to_snake_case(each) for each in own}
     aliases: dict[str, Any] = {}
     for row, option in options:
-        aliases = {word: option for word in row.words if word not in taken and not word.isdecimal()} | aliases
-    return aliases
+        for word in row.words:
+            if word not in taken and not word.isdecimal():
+                aliases.setdefault(word, option)
+    said = argument.get(VALUE_ALIASES)
+    return aliases | said if aliases and isinstance(said, dict) else aliases

@@ -15,10 +15,10 @@ from registry.catalog import cache
 from registry.catalog.model import Catalog, CatalogOp
 from registry.drafts import draft
 from registry.models import Vocabulary
+from registry.models.fields import MAX_WORD
 from registry.snapshot import snapshot
 from registry.vocabulary import CatalogVocabulary, CatalogWords, WordKind, find_option, iterate_arguments
 
-MAX_WORD = 60  # characters
 MAX_PLACES = 20  # shown
 NOWHERE = "Nothing in the live release."
 

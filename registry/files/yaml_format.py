@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from django.core.exceptions import ValidationError
 from django.utils.text import get_text_list
 
 from core.text import json_text
@@ -14,13 +15,14 @@ from registry.checks import errors
 from registry.checks.errors import FILE_INVALID
 from registry.checks.finding import Finding
 from registry.jsonschema.validator import SchemaValidator
-from registry.models import Pin
+from registry.models import Pin, Vocabulary
 from registry.snapshot import snapshot
 from registry.snapshot.copy_kinds import COPY_KINDS, KIND_BY_KEY, Kind
 from registry.snapshot.entries import Entry, Snapshot
-from registry.vocabulary import WordKind
+from registry.vocabulary import KEY as VOCABULARY_KEY
 
 MAX_DEPTH = 64  # levels of nested objects and lists; the API has the same limit
+MAX_VOCABULARY = 2_000  # entries of a vocabulary in files together
 
 _TEXT_SCHEMA: dict[str, Any] = {"type": "string"}
 _TEXT_LIST_SCHEMA: dict[str, Any] = {"type": "array", "items": {"type": "string", "minLength": 1}}
@@ -112,20 +114,14 @@ _PIN_SCHEMA: dict[str, Any] = {
     "required": ["surface", "context", "model_family", "ops", "max_tokens"],
     "additionalProperties": False,
 }
-_PATTERN_SCHEMA: dict[str, Any] = {"type": "string", "pattern": "^[a-z0-9_.*]*$"}
+# Only the types: the model knows the rest.
 _VOCABULARY_SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {
-        "kind": {"enum": WordKind.values},
-        "meaning": {"type": "string", "minLength": 1, "maxLength": 100},
-        "words": {"type": "array", "items": {"type": "string", "pattern": "^[^A-Z\\s./-]+$"}, "uniqueItems": True},
-        "argument": _PATTERN_SCHEMA | {"maxLength": 60},
-        "ops": _PATTERN_SCHEMA | {"maxLength": 200},
+        **dict.fromkeys(("kind", "meaning", "argument", "ops"), _TEXT_SCHEMA),
+        "words": {"type": "array", "items": _TEXT_SCHEMA},
     },
     "required": ["kind", "meaning", "words"],
-    "if": {"properties": {"kind": {"const": WordKind.VALUE.value}}},
-    "then": {"required": ["argument"], "properties": {"argument": {"minLength": 1}}},
-    "else": {"properties": {"argument": {"maxLength": 0}, "ops": {"maxLength": 0}}},
     "additionalProperties": False,
 }
 _SCHEMAS: dict[Kind, dict[str, Any]] = {
@@ -168,8 +164,13 @@ def parse_files(texts: Mapping[str, bytes], *, alone: bool = True) -> Snapshot:
             for index, entry in enumerate(document.get(COPY_KINDS[kind].key) or []):
                 name = _get_entry_name(entry) or str(index)
                 messages = validator.find_problems(entry)
+                if kind == Kind.VOCABULARY and not messages:
+                    messages = _find_problems_of_row(Vocabulary(**entry))
                 problems += [FILE_INVALID.make_finding(name, file, message) for message in messages]
                 entries[kind].append(entry)
+    if (count := len(entries[Kind.VOCABULARY])) > MAX_VOCABULARY:
+        message = f"{count:,} vocabulary entries; the limit is {MAX_VOCABULARY:,}."
+        problems.append(FILE_INVALID.make_finding(VOCABULARY_KEY, "YAML", message))
     if problems:
         raise InvalidCatalogFiles(problems)
     content = snapshot.build_snapshot(
@@ -178,6 +179,15 @@ def parse_files(texts: Mapping[str, bytes], *, alone: bool = True) -> Snapshot:
     if alone and (problems := errors.find_errors(content)):
         raise InvalidCatalogFiles(problems)
     return content
+
+
+def _find_problems_of_row(row: Vocabulary) -> list[str]:
+    """Return what a form would say of a row, but for other rows with its name."""
+    try:
+        row.full_clean(validate_unique=False, validate_constraints=False)
+    except ValidationError as error:
+        return [f"{field}: {message}" for field, messages in error.message_dict.items() for message in messages]
+    return []
 
 
 def _get_entry_name(entry: Any) -> str:

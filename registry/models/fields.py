@@ -14,6 +14,8 @@ from registry import request_mapping
 models.TextField.register_lookup(Length, "length")
 models.CharField.register_lookup(Length, "length")
 
+MAX_WORDS, MAX_WORD = 100, 60  # words of a vocabulary entry, characters of a word
+
 path_validator = RegexValidator(
     r"\A[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)*\Z",
     "A path is lower-case words joined by dots, such as onto.task.update.",
@@ -34,13 +36,24 @@ def validate_text_list(value: object) -> None:
 
 
 def validate_words(value: object) -> None:
-    """Refuse anything but a list of different words in snake_case."""
+    """Refuse anything but a list of different words in snake_case, within the limits."""
     validate_text_list(value)
     seen: set[str] = set()
-    for word in cast("list[str]", value):
-        if word != to_snake_case(word) or word in seen:
+    words = cast("list[str]", value)
+    if len(words) > MAX_WORDS:
+        raise ValidationError(f"{len(words):,} words; the limit is {MAX_WORDS}.")
+    for word in words:
+        if len(word) > MAX_WORD:
+            raise ValidationError(f"{word[:MAX_WORD]}… has {len(word):,} characters; the limit is {MAX_WORD}.")
+        if word != to_snake_case(word) or word in seen or not word.isprintable():
             raise ValidationError(f"Write each word once, in lower case with underscores, such as to_do: {word[:100]}.")
         seen.add(word)
+
+
+def validate_meaning(value: object) -> None:
+    """Refuse text that no name or value has: with spaces around it, or with characters that cannot be seen."""
+    if str(value) != str(value).strip() or not str(value).isprintable():
+        raise ValidationError("Write it in one line, without spaces around it.")
 
 
 def validate_text_map(value: object) -> None:

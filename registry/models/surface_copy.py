@@ -1,14 +1,24 @@
 """Copy that is not an op: agents, pins of surfaces, sections of prompts, and the vocabulary."""
 
+from collections.abc import Sequence
+
 from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
 from django.db import models
 from django.db.models import Q
 
-from registry.models.fields import build_source_field, validate_text_list, validate_words, word_validator
-from registry.vocabulary import WordKind
+from audit.models import AuditEntry
+from registry.models.fields import (
+    build_source_field,
+    validate_meaning,
+    validate_text_list,
+    validate_words,
+    word_validator,
+)
+from registry.vocabulary import WordKind, build_name
 
 ANY = "*"
+MAX_NAME = AuditEntry._meta.get_field("name").max_length or 0  # characters; longer ones have no history
 _pattern_validator = RegexValidator(
     r"\A[a-z0-9_.*]+\Z", "Lower-case letters, digits, dots and underscores; * stands for any characters."
 )
@@ -158,6 +168,7 @@ class Vocabulary(models.Model):
     meaning = models.CharField(
         "stands for",
         max_length=100,
+        validators=[validate_meaning],
         help_text="The catalog's own word: a kind of row such as task, an action such as schedule, an argument such as "
         "state_key, or a value such as done or 1.",
     )
@@ -209,3 +220,10 @@ class Vocabulary(models.Model):
             raise ValidationError({"argument": "Name the argument that takes this value."})
         if self.kind != WordKind.VALUE and (self.argument or self.ops):
             raise ValidationError({"argument": "Only a value has an argument and ops. Leave both empty."})
+        length = len(build_name(self.kind, self.argument, self.meaning, self.ops))
+        if length > MAX_NAME:
+            message = f"The entry has a name of {length} characters, with what it stands for; the limit is {MAX_NAME}."
+            raise ValidationError({"ops": f"{message} Use a shorter pattern."})
+
+    def unique_error_message(self, model_class: type[models.Model], unique_check: Sequence[str]) -> ValidationError:
+        return ValidationError(f"There is an entry for {self} already. Add the words to it.")

@@ -12,6 +12,7 @@ from django.db.models import Model, TextChoices
 from registry.models import Agent, Group, Op, Pin, PromptSection, Vocabulary
 from registry.snapshot.entries import Entry, Snapshot
 from registry.vocabulary import KEY as VOCABULARY_KEY
+from registry.vocabulary import build_name
 
 
 class Kind(TextChoices):
@@ -47,7 +48,8 @@ class CopyKind:
     """One kind of entry.
 
     `key` is the list that holds such entries in a snapshot and in YAML files. An entry's name is `name_prefix` and the
-    values of `name_fields` that are not empty, joined by slashes; no two entries of a snapshot have the same.
+    values of `name_fields` that are not empty, joined by slashes, with their own slashes doubled. No two entries of a
+    snapshot have the same name.
     `kept_fields` are in an entry even if they are empty. A model reads `read_fields`.
     """
 
@@ -69,7 +71,8 @@ class CopyKind:
 
     def get_name(self, entry: Mapping[str, Any]) -> str:
         """Return the name that identifies an entry of this kind."""
-        return self.name_prefix + "/".join(filter(None, (str(entry.get(field, "")) for field in self.name_fields)))
+        parts = [str(entry.get(field, "")) for field in self.name_fields]
+        return self.name_prefix + (build_name(*parts) if len(parts) > 1 else parts[0])
 
     def get_entries(self, content: Snapshot) -> list[Entry]:
         """Return the entries of this kind in a snapshot."""

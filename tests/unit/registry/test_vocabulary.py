@@ -17,7 +17,7 @@ from registry.files import export, loader, yaml_format
 from registry.models import Release, Vocabulary
 from registry.releases import publishing, restore, stored_releases
 from registry.snapshot import snapshot
-from registry.snapshot.copy_kinds import Kind
+from registry.snapshot.copy_kinds import COPY_KINDS, Kind
 from registry.snapshot.diff import Action, CopyChange
 from registry.vocabulary import CatalogVocabulary
 from tests.support.rows.op_entries import build_content, build_op_entry, build_schema
@@ -195,6 +195,14 @@ def test_word_of_two_apps_for_two_meanings_stops_the_start(
         TASK | {"ops": "onto.*"},
         {name: value for name, value in URGENT.items() if name != "argument"},
         URGENT | {"argument": ""},
+        URGENT | {"argument": "a" * 60, "meaning": "b" * 60, "ops": "c" * 80},
+        URGENT | {"ops": "Onto.*"},
+        TASK | {"meaning": " task"},
+        TASK | {"meaning": "ta\u200bsk"},
+        TASK | {"meaning": "t" * 101},
+        TASK | {"words": ["w" * 61]},
+        TASK | {"words": [f"word{at}" for at in range(101)]},
+        TASK | {"words": ["to\u200bdo"]},
     ],
 )
 def test_file_with_an_invalid_entry_is_refused(entry: dict[str, Any]) -> None:
@@ -202,6 +210,32 @@ def test_file_with_an_invalid_entry_is_refused(entry: dict[str, Any]) -> None:
 
     with pytest.raises(yaml_format.InvalidCatalogFiles):
         yaml_format.parse_files({"vocabulary.yaml": text}, alone=False)
+
+
+def test_files_have_a_limited_number_of_entries() -> None:
+    entries = [TASK | {"meaning": f"kind{at}"} for at in range(2_001)]
+    parts = {"a.yaml": entries[:1_000], "b.yaml": entries[1_000:]}
+    files = {name: export.dump_yaml({"vocabulary": part}).encode() for name, part in parts.items()}
+
+    with pytest.raises(yaml_format.InvalidCatalogFiles, match="2,001 vocabulary entries; the limit is 2,000"):
+        yaml_format.parse_files(files, alone=False)
+
+
+def test_name_says_which_part_has_a_slash() -> None:
+    names = {
+        COPY_KINDS[Kind.VOCABULARY].get_name(URGENT | {"meaning": meaning, "ops": ops})
+        for meaning, ops in [("text/html", ""), ("text", "html")]
+    }
+
+    assert names == {"value/priority/text//html", "value/priority/text/html"}
+
+
+def test_arguments_with_the_same_values_share_their_words_in_memory() -> None:
+    words = CatalogVocabulary.build(ENTRIES)
+
+    one, other = (words.add_value_aliases(op, SCHEMA)["properties"]["priority"] for op in ("a.b", "a.c"))
+
+    assert one["x-aliases"] is other["x-aliases"]
 
 
 @pytest.mark.django_db

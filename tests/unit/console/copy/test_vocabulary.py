@@ -50,18 +50,24 @@ def test_page_shows_where_the_meaning_is_found(admin_client: Client, entry: dict
     [
         ({"argument": ""}, "Name the argument that takes this value."),
         ({"kind": "entity"}, "Only a value has an argument and ops. Leave both empty."),
+        ({"words": "w" * 61}, "61 characters; the limit is 60."),
+        ({"words": "\n".join(f"word{at}" for at in range(101))}, "101 words; the limit is 100."),
+        ({"meaning": "m" * 101}, "at most 100 characters"),
+        ({"argument": "a" * 60, "meaning": "b" * 60, "ops": "c" * 80}, "The entry has a name of 208 characters"),
+        ({"meaning": "2"}, "There is an entry for value priority 2 onto.* already. Add the words to it."),
         ({"words": "Very urgent"}, "Write each word once, in lower case with underscores"),
     ],
 )
 def test_entry_that_no_call_could_use_is_refused(admin_client: Client, changed: dict[str, str], message: str) -> None:
     row = Vocabulary.objects.create(**URGENT)
+    Vocabulary.objects.create(**URGENT | {"meaning": "2", "words": []})
     url = get_registry_url(Vocabulary, "change", row.pk)
     form = read_form(admin_client.get(url))
 
     page = admin_client.post(url, form | changed).content.decode()
 
     assert message in page
-    assert Vocabulary.objects.get().words == ["urgent"]
+    assert Vocabulary.objects.get(pk=row.pk).words == ["urgent"]
 
 
 def test_first_entry_that_is_added_comes_with_the_shipped_ones(admin_client: Client) -> None:
