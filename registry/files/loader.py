@@ -8,6 +8,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 from operator import attrgetter
 from pathlib import Path
+from typing import cast
 
 from django.db import transaction
 
@@ -18,7 +19,7 @@ from registry.drafts.merge import MergeReport
 from registry.files import yaml_format
 from registry.models import Op, Vocabulary
 from registry.snapshot.copy_kinds import COPY_KINDS, Kind
-from registry.snapshot.entries import Snapshot
+from registry.snapshot.entries import Snapshot, VocabularyEntry
 
 OWN_FOLDER = Path(__file__).parent.parent / "shipped"  # the ops that the gateway runs itself
 SHIPPED_SOURCE = ""  # the source of shipped rows and of rows that admins added
@@ -53,7 +54,8 @@ def read_shipped_catalog() -> Snapshot:
         (path for folder in (OWN_FOLDER, *_app_folders) for path in folder.glob("*.yaml")), key=attrgetter("name")
     )
     content = yaml_format.parse_files({"/".join(path.parts[-3:]): path.read_bytes() for path in paths}, alone=False)
-    content[vocabulary.KEY] = vocabulary.join_entries(content.get(vocabulary.KEY, []))
+    joined = vocabulary.join_entries(COPY_KINDS[Kind.VOCABULARY].get_entries(content))
+    content["vocabulary"] = cast("list[VocabularyEntry]", joined)
     if problems := errors.find_errors(content):
         raise yaml_format.InvalidCatalogFiles(problems)
     return content

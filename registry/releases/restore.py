@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import cast
 
 from registry import vocabulary
 from registry.drafts import draft
@@ -11,7 +12,7 @@ from registry.releases import stored_releases
 from registry.snapshot import diff, snapshot
 from registry.snapshot.copy_kinds import COPY_KINDS, Kind
 from registry.snapshot.diff import CopyChange, index_entries
-from registry.snapshot.entries import GroupEntry, Snapshot
+from registry.snapshot.entries import EMPTY_SNAPSHOT, GroupEntry, Snapshot, VocabularyEntry
 
 NOTE = "Discarded: reset to the live release"
 
@@ -82,7 +83,9 @@ def discard_change(kind: Kind, name: str, *, by: str, at: datetime) -> CopyChang
     Raises NotDiscardable, draft.NothingToChange and draft.DraftRefused.
     """
     live = stored_releases.get_live_release()
-    content = _fill_vocabulary(stored_releases.load_content(live), snapshot.snapshot_draft()) if live else {}
+    content = (
+        _fill_vocabulary(stored_releases.load_content(live), snapshot.snapshot_draft()) if live else EMPTY_SNAPSHOT
+    )
     entry = index_entries(content, kind).get(name)
     row = draft.get_row(kind, name)
     is_imported = bool(getattr(row, "source", ""))  # comes back only if somebody imports it again
@@ -140,7 +143,7 @@ def _fill_vocabulary(content: Snapshot, draft_content: Snapshot) -> Snapshot:
     if "vocabulary" in content or "vocabulary" not in draft_content:
         return content
     shipped = sorted(vocabulary.list_shipped_entries(), key=COPY_KINDS[Kind.VOCABULARY].get_name)
-    return {**content, "vocabulary": shipped}
+    return {**content, "vocabulary": cast("list[VocabularyEntry]", shipped)}
 
 
 def _set_entries(content: Snapshot, source: Snapshot, chosen: Sequence[CopyChange]) -> Snapshot:
