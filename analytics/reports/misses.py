@@ -18,6 +18,7 @@ from analytics.turns.models import TURN_CONDITIONS, Turn, TurnWith
 MAX_TURNS = 1_000  # the newest turns that are read
 MAX_LISTED = 30
 MIN_FIELD_ERRORS = 2  # of the same kind; a single one does not repeat
+MIN_WRONG_CHOICES = 3  # fewer may be chance
 BATCH_SIZE = 400  # turns per query
 TurnKey = tuple[str, str, str]
 
@@ -77,6 +78,7 @@ class WrongChoice(NamedTuple):
     right: str
     miss: Miss
     search: int | None  # id of the latest event of a search before it whose words are stored
+    calls: int  # of the wrong op, in the turns that were read
 
 
 class FieldErrors(NamedTuple):
@@ -128,7 +130,9 @@ def find_turn_misses(report_filter: ReportFilter, *, limit: int = MAX_LISTED) ->
     searches: dict[str, Miss] = defaultdict(Miss)
     choices: dict[tuple[str, str], Miss] = defaultdict(Miss)
     last_searches: dict[tuple[str, str], int] = {}
+    calls: Counter[str] = Counter()
     for events in events_by_turn.values():
+        calls.update(event.op for event in events if is_call(event))
         for event, next_op in _iter_missed_searches(events, contents):
             searches[_get_words(contents.get(event.id))].add(event, next_op)
         for event, right, search in _iter_wrong_choices(events, contents):
@@ -138,8 +142,9 @@ def find_turn_misses(report_filter: ReportFilter, *, limit: int = MAX_LISTED) ->
     return TurnMisses(
         [MissedSearch(words, miss) for words, miss in _sort_by_times(searches)[:limit]],
         [
-            WrongChoice(wrong, right, miss, last_searches.get((wrong, right)))
+            WrongChoice(wrong, right, miss, last_searches.get((wrong, right)), calls[wrong])
             for (wrong, right), miss in _sort_by_times(choices)[:limit]
+            if miss.times >= MIN_WRONG_CHOICES
         ],
         len(events_by_turn),
     )

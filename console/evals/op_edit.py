@@ -113,7 +113,8 @@ class OpEditPageMixin(base.ModelAdmin[Op]):
             form = OpEditForm(request.POST, site=self.admin_site)
         else:
             values = _read_prefilled(request)
-            is_complete = bool(values.get("op") and values.get("text"))  # else a fresh form would open with errors
+            needed = ("op", "text", *(("argument",) if values.get("edit") == OpEdit.ARGUMENT_ALIAS else ()))
+            is_complete = all(values.get(name) for name in needed)  # else a fresh form would open with errors
             form = OpEditForm(values if is_complete else None, initial=values, site=self.admin_site)
         if form.is_bound and form.is_valid() and "save" in request.POST and self._save(request, form):
             return redirect("admin:registry_release_review")

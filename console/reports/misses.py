@@ -15,13 +15,19 @@ from analytics.events.event_filters import CountedAs
 from analytics.reports import misses, totals
 from analytics.reports.misses import FieldErrors, MissedSearch, WrongChoice
 from analytics.reports.report_filter import ReportFilter
+from console.reports import suggested_edits
 from console.reports.parts import report_query, tables
 from console.reports.parts.report_content import ReportContent, ReportFigure
 from console.reports.parts.report_query import ReportQuery, label_values
 from console.reports.parts.tables import ReportCell, ReportColumn, ReportTable
-from core.text import english
+from console.reports.suggested_edits import SuggestedEdit
+from core.templatetags.admin_format import percent
+from registry.catalog import cache
+from registry.catalog.model import Catalog
 from registry.drafts.edits import OpEdit
 from registry.models import Op
+from registry.snapshot import snapshot
+from registry.vocabulary import NO_VOCABULARY
 
 LEAD = "What models searched for without a useful result, and what they got wrong."
 MAKE_LEAD = (
@@ -31,7 +37,7 @@ MAKE_LEAD = (
 TURNS_NOTE = (
     "Searches and wrong choices are read from the newest {:,} turns of the period. A search has no useful result if it "
     "found nothing, or if none of the ops that it showed worked in the turn although the model continued. A choice was "
-    "wrong if the op failed, never worked in the turn, and another op then did."
+    "wrong if the op failed, never worked in the turn, and another op then did; it is listed from three times on."
 )
 NOT_STORED_NOTE = (
     "The words of searches and args are not stored, so only searches without any result are known. Set "
@@ -40,7 +46,13 @@ NOT_STORED_NOTE = (
 NO_WORDS = "(words not stored)"
 TIMES = ReportColumn("Times", tables.format_count)
 SEARCH_COLUMNS = [ReportColumn("Words"), TIMES, ReportColumn("Op that then worked"), ReportColumn("Release")]
-CHOICE_COLUMNS = [ReportColumn("Op that failed"), ReportColumn("Op that then worked"), TIMES, ReportColumn("Release")]
+CHOICE_COLUMNS = [
+    ReportColumn("Op that failed"),
+    ReportColumn("Op that then worked"),
+    TIMES,
+    ReportColumn("Of its calls", percent),
+    ReportColumn("Release"),
+]
 ERROR_COLUMNS = [ReportColumn("Op"), ReportColumn("Argument"), ReportColumn("Problem"), TIMES, ReportColumn("Release")]
 NAME_COLUMNS = [ReportColumn("Name sent"), TIMES, ReportColumn("Release")]
 EXAMPLE, MAKE = ReportColumn("Example"), ReportColumn("Make")
@@ -99,22 +111,16 @@ class _ActionLinks:
         self.may_make = self.may_edit or self.may_add_case
         self.columns = [MAKE] if self.may_make else []
         self.may_see_event = request.user.has_perm("analytics.view_operationevent")
-        rows = Op.objects.filter(op__in=ops).values_list("op", "pk", "parameters_schema")
+        rows = (
+            Op.objects.filter(op__in=ops).select_related("connection").prefetch_related("rules", "examples", "aliases")
+        )
         self.releases: dict[str, str] = {}  # names by version
-        self.urls: dict[str, str] = {}
-        self.arguments: dict[str, list[str]] = {}
-        for op, pk, schema in rows:
-            self.urls[op] = reverse("admin:registry_op_change", args=[pk])
-            self.arguments[op] = list((schema or {}).get("properties", {}))
+        self.entries = {row.op: snapshot.op_to_entry(row) for row in rows}
+        self.urls = {row.op: reverse("admin:registry_op_change", args=[row.pk]) for row in rows}
         can_copy_args = self.may_edit and settings.GATEWAY_CONTENT_DAYS
+        self.catalog = _get_live_catalog() if self.may_edit else None
+        self.words = self.catalog.vocabulary if self.catalog else NO_VOCABULARY
         self.repairing_calls = misses.find_repairing_calls(scope, ops) if can_copy_args else {}
-        pairs = Op.objects.values_list("op", "tool_name") if self.may_edit else ()
-        self.names = {name: op for op, tool_name in pairs for name in (op, tool_name)}
-
-    def guess_op(self, name: str) -> str:
-        """Return the op of the draft whose path or tool name is most similar; "" if none is similar."""
-        similar = english.find_similar(name, self.names, limit=1)
-        return self.names[similar[0]] if similar else ""
 
     def build_op_cell(self, op: str) -> ReportCell:
         return ReportCell(op, self.urls.get(op, "")) if op else ReportCell(None)
@@ -145,12 +151,20 @@ class _ActionLinks:
         fields = {"event": event, "note": note, **({"op": op} if op in self.urls else {})}
         return "Eval case", f"{reverse('admin:registry_evalcase_add')}?{urlencode(fields)}"
 
-    def link_edit(self, label: str, edit: OpEdit, *, op: str, evidence: str, **fields: Any) -> tuple[str, str] | None:
+    def link_edit(self, suggested: SuggestedEdit, *, evidence: str, **fields: Any) -> tuple[str, str] | None:
         """Return the link to a prefilled edit of an op of the draft."""
         if not self.may_edit:
             return None
-        values = {"op": op, "edit": edit.value, "evidence": evidence, **fields}
-        return label, f"{reverse('admin:registry_op_edit')}?{urlencode(values)}"
+        values = {"edit": suggested.edit.value, "evidence": evidence, **fields}
+        values |= {name: value for name in ("op", "text", "argument") if (value := getattr(suggested, name))}
+        return suggested.label, f"{reverse('admin:registry_op_edit')}?{urlencode(values)}"
+
+
+def _get_live_catalog() -> Catalog | None:
+    try:
+        return cache.get_live_catalog()
+    except cache.NoLiveRelease:
+        return None
 
 
 def _build_misses_figure(scope: ReportFilter, total: totals.Totals) -> ReportFigure:
@@ -169,7 +183,8 @@ def _build_search_row(each: MissedSearch, actions: _ActionLinks) -> list[ReportC
     if each.words:
         links.append(actions.link_case(op=op, event=event, note=evidence))
         if op:
-            links.append(actions.link_edit("Keyword", OpEdit.KEYWORD, op=op, evidence=evidence, event=event))
+            suggested = SuggestedEdit("Keyword", OpEdit.KEYWORD, op)
+            links.append(actions.link_edit(suggested, evidence=evidence, event=event))
     return [
         ReportCell(each.words or NO_WORDS),
         ReportCell(each.miss.times),
@@ -185,14 +200,16 @@ def _build_choice_row(each: WrongChoice, actions: _ActionLinks) -> list[ReportCe
         f"{each.wrong} failed and {each.right} then worked {_format_times(each.miss.times)}, "
         f"last in event {each.miss.example}"
     )
-    rule = f"Use it where {each.right} fits."
-    links = [actions.link_edit("Rule", OpEdit.DONT, op=each.wrong, evidence=evidence, text=rule)]
+    summary = actions.entries[each.right]["summary"] if each.right in actions.entries else ""
+    suggested = suggested_edits.suggest_for_choice(each.wrong, each.right, summary)
+    links = [actions.link_edit(suggested, evidence=evidence)]
     if each.search is not None:
         links.append(actions.link_case(op=each.right, event=each.search, note=evidence))
     return [
         actions.build_op_cell(each.wrong),
         actions.build_op_cell(each.right),
         ReportCell(each.miss.times),
+        ReportCell(each.miss.times / each.calls),
         actions.build_release_cell(each.miss.releases),
         actions.build_event_cell(each.miss.example),
         *actions.build_links_cells(links),
@@ -202,17 +219,17 @@ def _build_choice_row(each: WrongChoice, actions: _ActionLinks) -> list[ReportCe
 def _build_error_row(each: FieldErrors, actions: _ActionLinks) -> list[ReportCell]:
     evidence = f"{each.pointer or 'The args'}: {each.code}, {_format_times(each.times)}"
     name = each.pointer.removeprefix("/")
-    links = []
-    if each.code == UNKNOWN_ARGUMENT and "/" not in name:
-        meant = english.find_similar(name, actions.arguments.get(each.op, []), limit=1, cutoff=0.0)
-        fields = {"text": name, "argument": meant[0] if meant else ""}
-        edit = OpEdit.ARGUMENT_ALIAS
-        links.append(actions.link_edit("Argument alias", edit, op=each.op, evidence=evidence, **fields))
-    else:
-        argument = name.partition("/")[0] or "args"
-        links.append(actions.link_edit("Rule", OpEdit.DO, op=each.op, evidence=evidence, text=f"Send {argument} as …"))
+    links, entry = [], actions.entries.get(each.op)
+    if entry is not None and each.code == UNKNOWN_ARGUMENT and "/" not in name:
+        links.append(
+            actions.link_edit(suggested_edits.suggest_for_argument(name, entry, actions.words), evidence=evidence)
+        )
+    elif entry is not None:
+        suggested = suggested_edits.suggest_for_value(name.partition("/")[0], each.code, entry)
+        links.append(actions.link_edit(suggested, evidence=evidence))
         if (event := actions.repairing_calls.get(each.op)) is not None:
-            links.append(actions.link_edit("Example", OpEdit.EXAMPLE, op=each.op, evidence=evidence, event=event))
+            example = SuggestedEdit("Example", OpEdit.EXAMPLE, each.op)
+            links.append(actions.link_edit(example, evidence=evidence, event=event))
     return [
         actions.build_op_cell(each.op),
         ReportCell(each.pointer or "the args"),
@@ -225,8 +242,7 @@ def _build_error_row(each: FieldErrors, actions: _ActionLinks) -> list[ReportCel
 
 def _build_name_row(scope: ReportFilter, each: misses.UnknownName, actions: _ActionLinks) -> list[ReportCell]:
     evidence = f"Called or looked up {_format_times(each.times)}, but unknown"
-    op = actions.guess_op(each.name)
-    link = actions.link_edit("Alias", OpEdit.ALIAS, op=op, evidence=evidence, text=each.name)
+    link = actions.link_edit(suggested_edits.suggest_for_name(each.name, actions.catalog), evidence=evidence)
     return [
         ReportCell(each.name),
         ReportCell(each.times, report_query.to_events(scope, CountedAs.UNKNOWN_NAMES, {"op__exact": each.name})),

@@ -129,6 +129,8 @@ def apply_edit(entry: OpEntry, edit: OpEdit, text: str, *, argument: str = "") -
         return {**entry, "keywords": _add_new(entry.get("keywords", []), text.lower())}
     if edit == OpEdit.ALIAS:
         return {**entry, "aliases": sorted(_add_new(entry.get("aliases", []), text))}
+    if "…" in text:
+        raise InvalidOpEdit("Replace … with what to send: models read the rule as it is.")
     if len(text) > MAX_RULE_LENGTH:
         raise InvalidOpEdit(f"{len(text)} characters; the limit of a rule is {MAX_RULE_LENGTH}.")
     policy = snapshot.get_value(entry, "policy")

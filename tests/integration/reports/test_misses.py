@@ -35,11 +35,11 @@ def make_misses(api: Api) -> Callable[[], None]:
     """Return a function that makes calls which miss, and counts them."""
 
     def make() -> None:
-        for number in (1, 2):
+        for number in (1, 2, 3):
             headers = {"Gateway_Session": "s", "Gateway_Turn": f"t{number}"}
             api.post("help", {"query": WORDS}, **headers)
             api.post("exec", {"op": "onto.goal.get", "args": {"goal_id": "none"}}, **headers)
-            api.post("exec", {"op": LIST, "args": {"maximum": 3}}, **headers)
+            api.post("exec", {"op": LIST, "args": {"limits": 3}}, **headers)
             api.post("exec", {"op": LIST, "args": {"limit": "many"}}, **headers)
             api.post("exec", {"op": LIST, "args": {"limit": 3}}, **headers)
             api.post("exec", {"op": "onto.task.lisst"}, **headers)
@@ -50,11 +50,14 @@ def make_misses(api: Api) -> Callable[[], None]:
 
 
 def read_links(http: HttpClient, table: str, **query: str) -> dict[str, str]:
-    """Return {label: URL} of the links in the last column of a table's first row."""
+    """Return {label: URL} of the links in the last column of a table's first row; of all rows about LIST for errors."""
     page: Any = http.get(REPORT, query)
     [report_table] = [each for each in page.context["report"].tables if each.name == table]
-    row = next(each for each in report_table.rows if table != "field_errors" or each[0].value == LIST)
-    parts = [part.partition('">') for part in str(row[-1].html or "").split('<a href="')[1:]]
+    about_list = [each for each in report_table.rows if each[0].value == LIST]
+    html = "".join(
+        str(row[-1].html or "") for row in (about_list if table == "field_errors" else report_table.rows[:1])
+    )
+    parts = [part.partition('">') for part in html.split('<a href="')[1:]]
     return {label.partition("<")[0]: unescape(url) for url, _, label in parts}
 
 
@@ -68,10 +71,10 @@ def test_report_lists_what_was_missed_with_its_release(
     tables = page.context["report"].tables
     rows = {each.name: [[str(cell.value) for cell in row] for row in each.rows] for each in tables}
     release = Release.objects.get(pk=OperationEvent.objects.values_list("release", flat=True)[0]).short_name
-    assert rows["searches"][0][:4] == [WORDS, "2", LIST, release]
-    assert rows["choices"][0][:4] == ["onto.goal.get", LIST, "2", release]
-    assert [LIST, "/maximum", "unknown_argument", "2", release] in [row[:5] for row in rows["field_errors"]]
-    assert rows["names"][0][:3] == ["onto.task.lisst", "2", release]
+    assert rows["searches"][0][:4] == [WORDS, "3", LIST, release]
+    assert rows["choices"][0][:5] == ["onto.goal.get", LIST, "3", "1.0", release]
+    assert [LIST, "/limits", "unknown_argument", "3", release] in [row[:5] for row in rows["field_errors"]]
+    assert rows["names"][0][:3] == ["onto.task.lisst", "3", release]
     assert "<b>it</b>" not in page.content.decode()
 
 
@@ -99,7 +102,7 @@ def test_a_search_becomes_a_case_and_its_words_are_in_no_url(
     assert "snooze" not in link
     assert form["request"].value() == WORDS
     assert form["op"].value() == Op.objects.get(op=LIST).pk
-    assert form["note"].value().startswith("Searched 2 times without a useful result")
+    assert form["note"].value().startswith("Searched 3 times without a useful result")
 
 
 def test_a_keyword_is_added_after_its_effect_on_eval_cases_was_shown(
@@ -118,7 +121,7 @@ def test_a_keyword_is_added_after_its_effect_on_eval_cases_was_shown(
     assert WORDS in Op.objects.get(op=LIST).keywords
     assert saved.headers["Location"] == reverse("admin:registry_release_review")
     change = AuditEntry.objects.get(kind="op", name=LIST)
-    assert change.note.startswith("Searched 2 times")
+    assert change.note.startswith("Searched 3 times")
     assert list(change.changes) == ["keywords"]
 
 
@@ -130,6 +133,8 @@ def test_each_miss_prefills_its_edit(make_misses: Callable[[], None], admin_clie
         **read_links(admin_client, "choices"),
     }
     texts = {}
+    summary = Op.objects.get(op=LIST).summary
+    purpose = summary[0].lower() + summary[1:]
     for label in ("Alias", "Argument alias", "Rule", "Example"):
         page: Any = admin_client.get(links[label])
         form = page.context["form"]
@@ -139,8 +144,8 @@ def test_each_miss_prefills_its_edit(make_misses: Callable[[], None], admin_clie
 
     assert texts == {
         "Alias": ("alias", "onto.task.lisst", ""),
-        "Argument alias": ("argument_alias", "maximum", texts["Argument alias"][2]),
-        "Rule": ("dont", f"Use it where {LIST} fits.", ""),
+        "Argument alias": ("argument_alias", "limits", "limit"),
+        "Rule": ("dont", f"Never use it to {purpose}; use {LIST}.", ""),
         "Example": ("example", '{"limit": 3}', ""),
     }
 
@@ -170,7 +175,15 @@ def test_looking_at_the_effect_saves_nothing(admin_client: HttpClient, live_cata
 
 
 def test_a_fresh_form_opens_without_errors(admin_client: HttpClient, live_catalog: Any) -> None:
-    for query in ("", "?edit=alias&text=x.y", f"?op={LIST}", "?op=onto.gone&text=x", "?event=x", "?event=99"):
+    for query in (
+        "",
+        "?edit=alias&text=x.y",
+        f"?op={LIST}",
+        f"?op={LIST}&edit=argument_alias&text=x",
+        "?op=onto.gone&text=x",
+        "?event=x",
+        "?event=99",
+    ):
         page: Any = admin_client.get(f"{reverse('admin:registry_op_edit')}{query}")
         assert page.status_code == 200
         assert not page.context["form"].errors, query
