@@ -10,12 +10,15 @@ class AnalyticsConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        post_migrate.connect(_create_flag_rows, sender=self)
+        post_migrate.connect(_create_missing_rows, sender=self)
 
 
-def _create_flag_rows(using: str, **_: Any) -> None:
-    """Create the rows of flags that were added to the code."""
+def _create_missing_rows(using: str, **_: Any) -> None:
+    """Create the rows of flags that were added to the code, and the one row of stored contents."""
+    from analytics.events.stored_contents import ALL_PATTERNS, StoredContents
     from analytics.flags import FlagKey
     from analytics.rollout.models import Flag
 
     Flag.objects.using(using).bulk_create([Flag(key=key) for key in FlagKey], ignore_conflicts=True)
+    row = StoredContents(redacted=list(ALL_PATTERNS))
+    StoredContents.objects.using(using).bulk_create([row], ignore_conflicts=True)

@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from analytics import retention
-from analytics.events import event_log
+from analytics.events import event_log, stored_contents
 from analytics.rollout import assignment, guardrails
 from analytics.rollups import rollup_job
 from core.manifest import AuditKind, Job, Manifest
@@ -18,13 +18,14 @@ MANIFEST = Manifest(
         Job("events.delete_figures", retention.delete_figures, timedelta(hours=1)),
         Job("events.delete_subjects", retention.delete_subjects, timedelta(hours=1)),
     ],
-    polled=[assignment.refresh_rollout, event_log.update_metrics],
+    polled=[assignment.refresh_rollout, stored_contents.refresh_rules, event_log.update_metrics],
     audit_kinds={
         "flag": AuditKind("flag"),
         "cohort": AuditKind("cohort"),
         "subject": AuditKind("subject"),
         "report": AuditKind("report"),
         "view": AuditKind("saved view"),
+        "contents": AuditKind("stored contents"),
     },
     areas={
         "rollout": ["analytics.flag", "analytics.cohort", "analytics.cohortrule"],
@@ -37,6 +38,7 @@ MANIFEST = Manifest(
             "analytics.turn",
             "analytics.toolselection",
             "analytics.savedview",
+            "analytics.storedcontents",
         ],
     },
     settings=[

@@ -1,6 +1,7 @@
 """Every model of this app in one place, where Django looks for them. Others import them from where they are defined."""
 
 from analytics.events.models import OperationEvent
+from analytics.events.stored_contents import StoredContents
 from analytics.reports.models import SavedView
 from analytics.rollout.models import Assignment, Cohort, CohortRule, Flag, Subject
 from analytics.rollups.models import OpDaily, Rollup
@@ -15,6 +16,7 @@ __all__ = [
     "OperationEvent",
     "Rollup",
     "SavedView",
+    "StoredContents",
     "Subject",
     "ToolSelection",
     "Turn",

@@ -4,6 +4,7 @@ from datetime import datetime, timedelta
 
 from django.conf import settings
 
+from analytics.events import stored_contents
 from analytics.events.models import OperationEvent
 from analytics.rollout.models import Subject
 from analytics.rollups.models import OpDaily
@@ -40,8 +41,8 @@ delete_subjects = Retention(
 
 
 def delete_contents(at: datetime) -> bool:
-    """Blank the args and results of events older than GATEWAY_CONTENT_DAYS."""
-    past = OperationEvent.objects.filter(time__lt=at - timedelta(days=settings.GATEWAY_CONTENT_DAYS))
+    """Blank the args and results of events older than the days chosen in *Stored contents*."""
+    past = OperationEvent.objects.filter(time__lt=at - timedelta(days=stored_contents.get_rules().days))
     with_content = past.filter(content__isnull=False).order_by("time")
     ids = list(with_content.values_list("pk", flat=True)[: retention.BATCH_SIZE])
     OperationEvent.objects.filter(pk__in=ids).update(content=None)

@@ -514,9 +514,9 @@ CHAT_FRAME_ANCESTORS = env.read_origins("CHAT_FRAME_ANCESTORS")
 # Master switch of the gateway surface. If off, the surface flag is "legacy" for everyone.
 AGENTIC_CHAT_TOOL_GATEWAY = env.read_boolean("AGENTIC_CHAT_TOOL_GATEWAY", default=False)
 
-# Operation events: days that events and turns are stored; days that their args and results are stored (0: never).
+# Operation events: days that events and turns are stored; the most days that the console may keep args and results.
 GATEWAY_EVENT_DAYS = env.read_number("GATEWAY_EVENT_DAYS", default=90, least=1, most=env.MAX_DAYS)
-GATEWAY_CONTENT_DAYS = env.read_number("GATEWAY_CONTENT_DAYS", default=0, most=env.MAX_DAYS)
+GATEWAY_CONTENT_DAYS = env.read_number("GATEWAY_CONTENT_DAYS", default=30, most=env.MAX_DAYS)
 
 # Releases that a process holds in memory, including the live one.
 GATEWAY_RELEASES_KEPT = env.read_number("GATEWAY_RELEASES_KEPT", default=4, least=2)

@@ -1,7 +1,7 @@
 """Where Django looks for pages: it imports the modules that register a model. Any other page belongs to one of them."""
 
 from console.access import applications, clients, failed_sign_ins, switches, users
-from console.activity import activity
+from console.activity import activity, stored_contents
 from console.connections import connections
 from console.copy import history, ops, other_copy, vocabulary
 from console.evals import cases, model_runs
@@ -31,6 +31,7 @@ __all__ = [
     "saved_views",
     "schedule",
     "service_rows",
+    "stored_contents",
     "switches",
     "users",
     "vocabulary",

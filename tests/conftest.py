@@ -17,7 +17,7 @@ from django.test import override_settings
 from hypothesis import settings as hypothesis_settings
 from pytest_django.plugin import DjangoDbBlocker
 
-from analytics.events import event_log
+from analytics.events import event_log, stored_contents
 from analytics.rollout import assignment, exposures
 from core import logs, overload
 from core.background import write_behind
@@ -203,6 +203,7 @@ def _fresh_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     switches.clear_switches()
     connections.clear_connections()
     assignment.clear_rollout()
+    stored_contents.clear_rules()
     key_verification.clear_cache()
     overload.clear_guards()
     token_endpoint.clear_tokens()

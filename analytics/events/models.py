@@ -93,7 +93,7 @@ class OperationEvent(models.Model):
             ),
             # Writes of many rows, of which a few change any one row.
             models.Index(fields=["entity", "-time"], name="event_of_many_rows", condition=Q(changed_ids__isnull=False)),
-            # Contents to delete after GATEWAY_CONTENT_DAYS; usually very few rows.
+            # Contents to delete after the days of stored contents; usually few rows.
             models.Index(fields=["time"], name="event_with_content", condition=Q(content__isnull=False)),
             models.Index(fields=["turn"], name="event_of_turn", condition=~Q(turn="")),  # one turn's events
             # The call that repaired a failed one; few calls repair one.

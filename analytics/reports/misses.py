@@ -121,12 +121,12 @@ def find_repairing_calls(report_filter: ReportFilter, ops: Iterable[str]) -> dic
     return dict(events.values("op").annotate(latest=Max("id")).values_list("op", "latest"))
 
 
-def find_turn_misses(report_filter: ReportFilter, *, limit: int = MAX_LISTED) -> TurnMisses:
-    """Return what was missed in the newest turns that searched or failed."""
+def find_turn_misses(report_filter: ReportFilter, *, with_contents: bool = True, limit: int = MAX_LISTED) -> TurnMisses:
+    """Return what was missed in the newest turns that searched or failed. Without contents, no words are read."""
     turns = report_filter.select_turns().filter(Q(searches__gt=0) | Q(failed__gt=0))
     keys = turns.order_by("-time", "-id").values_list("client", "session", "turn")[:MAX_TURNS]
     events_by_turn = _read_turns(list(keys))
-    contents = _read_search_contents(events_by_turn.values())
+    contents = _read_search_contents(events_by_turn.values()) if with_contents else {}
     searches: dict[str, Miss] = defaultdict(Miss)
     choices: dict[tuple[str, str], Miss] = defaultdict(Miss)
     last_searches: dict[tuple[str, str], int] = {}

@@ -14,6 +14,7 @@ from analytics.events import problems
 from analytics.events.models import UNKNOWN_OP, UNKNOWN_PATH, OperationEvent
 from analytics.rollout.models import Cohort
 from analytics.turns.models import ToolSelection, Turn
+from console import contents
 from console.activity import turn_trace
 from console.activity.events import PROBLEM_PARAMETER, OperationEventAdmin, describe_outcome
 from console.activity.turns import ToolSelectionAdmin, TurnAdmin
@@ -117,7 +118,7 @@ class LinkedTurnAdmin(ViewsListAdmin, RelatedLinksAdmin, TurnAdmin):
         self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
     ) -> HttpResponse:
         if request.user.has_perm("analytics.view_operationevent"):
-            context["trace"] = turn_trace.build_turn_trace(kwargs["obj"])
+            context["trace"] = turn_trace.build_turn_trace(kwargs["obj"], with_contents=contents.may_see(request))
         return super().render_change_form(request, context, *args, **kwargs)
 
     def list_related_links(self, row: Turn) -> Iterator[LabelledLink]:

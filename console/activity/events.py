@@ -15,6 +15,7 @@ from analytics.events.event_fields import EVENT_FIELDS, EventSection
 from analytics.events.event_filters import COUNTED_AS_PARAMETER, EVENT_CONDITIONS, NOT_TRIED_IN_ADMIN, CountedAs
 from analytics.events.models import OperationEvent
 from analytics.turns import trace
+from console import contents
 from console.activity.turn_trace import format_duration
 from console.log_pages import TIME_FILTER, CohortFilter, ConditionFilter, KnownValuesFilter, LogAdmin
 from console.reports.parts.verdicts import VerdictBox
@@ -95,6 +96,14 @@ class OperationEventAdmin(LogAdmin):
     readonly_fields = [place.display for field in EVENT_FIELDS for place in field.places if place.display]
     compressed_fields = False  # labels above the fields, since several share a line
 
+    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> OperationEvent | None:
+        """Return the event, without args and result for those who may not see them."""
+        event: OperationEvent | None = super().get_object(request, object_id, from_field)
+        if event is not None:
+            event.content = event.content if contents.may_see(request) else None
+            vars(event)["missing_content"] = contents.explain_missing(request)
+        return event
+
     def get_form(
         self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any
     ) -> type[forms.ModelForm[Any]]:
@@ -150,9 +159,9 @@ class OperationEventAdmin(LogAdmin):
 
 
 def _render_content(event: OperationEvent, part: str) -> str:
-    """Return an event's stored args or result as HTML, or why they are not stored."""
+    """Return an event's stored args or result as HTML, or why they are not shown."""
     if event.content is None:
-        return "Not stored: GATEWAY_CONTENT_DAYS is 0 or has passed."
+        return str(vars(event).get("missing_content", "–"))
     if "too_large" in event.content:
         return f"Not stored: args and result have {event.content['too_large']:,} bytes."
     if part not in event.content:

@@ -4,7 +4,13 @@ from core.manifest import Manifest, ModelList, SidebarEntry
 
 MANIFEST = Manifest(
     entries=[
-        SidebarEntry("Activity", 1, "bolt", "reference/events", [ModelList("Events", "analytics.OperationEvent")]),
+        SidebarEntry(
+            "Activity",
+            1,
+            "bolt",
+            "reference/events",
+            [ModelList("Events", "analytics.OperationEvent"), ModelList("Stored contents", "analytics.StoredContents")],
+        ),
         SidebarEntry(
             section="Activity",
             place=2,

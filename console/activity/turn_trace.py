@@ -18,9 +18,7 @@ from registry.models import Release
 
 MAX_STEPS = 200  # of a trace; a longer turn's other events are in their list
 
-UNKNOWN_TOKENS_NOTE = (
-    "Tokens are known for help, and for args and results while these are stored (GATEWAY_CONTENT_DAYS). Known here: {}."
-)
+UNKNOWN_TOKENS_NOTE = "Tokens are known for help, and for args and results while these are stored. Known here: {}."
 OUTCOME_WORDS = {
     ToolSelection.Outcome.SUCCEEDED.value: "succeeded",
     ToolSelection.Outcome.FAILED.value: "failed",
@@ -97,13 +95,16 @@ class ShownTrace:
         return notes
 
 
-def build_turn_trace(turn: Turn) -> ShownTrace | None:
-    """Return the trace of a turn; None if its events were deleted."""
+def build_turn_trace(turn: Turn, *, with_contents: bool) -> ShownTrace | None:
+    """Return the trace of a turn, with or without what is stored of args and results; None if its events are gone."""
     turn_key = {"client": turn.client, "session": turn.session, "turn": turn.turn}
     rows = OperationEvent.objects.filter(NOT_TRIED_IN_ADMIN, **turn_key).order_by("time", "id")[: MAX_STEPS + 1]
     events = list(rows)
     if not events:
         return None
+    if not with_contents:
+        for event in events:
+            event.content = None
     built = trace.build_trace(events[:MAX_STEPS])
     help_tokens = _load_help_tokens(events)
     steps = [

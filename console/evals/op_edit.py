@@ -15,7 +15,7 @@ from django.utils.html import format_html
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
 
 from analytics.events.models import OperationEvent
-from console import diff_view
+from console import contents, diff_view
 from console.evals import results
 from core.admin import base
 from core.templatetags.admin_format import compact
@@ -159,15 +159,11 @@ def _read_prefilled(request: HttpRequest) -> dict[str, Any]:
 def read_stored_args(request: HttpRequest) -> dict[str, Any] | None:
     """Return the stored args of the event in the URL, for users who may see events; None if there are none."""
     event = request.GET.get("event", "")
-    if not (event.isascii() and event.isdigit() and len(event) < 19 and _may_see_events(request)):
+    if not (event.isascii() and event.isdigit() and len(event) < 19 and contents.may_see(request)):
         return None
     content = OperationEvent.objects.filter(pk=int(event)).values_list("content", flat=True).first()
     args = (content or {}).get("args")
     return args if isinstance(args, dict) else None
-
-
-def _may_see_events(request: HttpRequest) -> bool:
-    return request.user.has_perm("analytics.view_operationevent")
 
 
 def _build_effect_context(before: OpEntry, entry: OpEntry) -> dict[str, Any]:

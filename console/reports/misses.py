@@ -5,16 +5,17 @@ from collections.abc import Collection, Iterable
 from typing import Any
 from urllib.parse import urlencode
 
-from django.conf import settings
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
+from analytics.events import stored_contents
 from analytics.events.event_filters import CountedAs
 from analytics.reports import misses, totals
 from analytics.reports.misses import FieldErrors, MissedSearch, WrongChoice
 from analytics.reports.report_filter import ReportFilter
+from console import contents
 from console.reports import suggested_edits
 from console.reports.parts import report_query, tables
 from console.reports.parts.report_content import ReportContent, ReportFigure
@@ -39,10 +40,7 @@ TURNS_NOTE = (
     "found nothing, or if none of the ops that it showed worked in the turn although the model continued. A choice was "
     "wrong if the op failed, never worked in the turn, and another op then did; it is listed from three times on."
 )
-NOT_STORED_NOTE = (
-    "The words of searches and args are not stored, so only searches without any result are known. Set "
-    "GATEWAY_CONTENT_DAYS to store them."
-)
+NOT_STORED_NOTE = "Without args and the words of searches, only searches without any result are known. {}"
 NO_WORDS = "(words not stored)"
 TIMES = ReportColumn("Times", tables.format_count)
 SEARCH_COLUMNS = [ReportColumn("Words"), TIMES, ReportColumn("Op that then worked"), ReportColumn("Release")]
@@ -62,7 +60,8 @@ UNKNOWN_ARGUMENT = "unknown_argument"
 def build_report(request: HttpRequest) -> ReportContent:
     """Show searches without a useful result, wrong choices, repeated field errors and unknown names."""
     query = ReportQuery(request)
-    found = misses.find_turn_misses(query.scope)
+    shows_contents = contents.may_see(request) and stored_contents.get_rules().days > 0
+    found = misses.find_turn_misses(query.scope, with_contents=shows_contents)
     errors, names = misses.count_field_errors(query.scope), misses.count_unknown_names(query.scope)
     total = totals.sum_period(query.scope)
     actions = _ActionLinks(request, query.scope, _list_named_ops(found, errors))
@@ -97,7 +96,10 @@ def build_report(request: HttpRequest) -> ReportContent:
                 [_build_name_row(query.scope, each, actions) for each in names],
             ),
         ],
-        notes=[TURNS_NOTE.format(found.turn_count), *([] if settings.GATEWAY_CONTENT_DAYS else [NOT_STORED_NOTE])],
+        notes=[
+            TURNS_NOTE.format(found.turn_count),
+            *([] if shows_contents else [format_html(NOT_STORED_NOTE, contents.explain_missing(request))]),
+        ],
         is_empty=not (total.calls or total.turns),
     )
 
@@ -117,7 +119,7 @@ class _ActionLinks:
         self.releases: dict[str, str] = {}  # names by version
         self.entries = {row.op: snapshot.op_to_entry(row) for row in rows}
         self.urls = {row.op: reverse("admin:registry_op_change", args=[row.pk]) for row in rows}
-        can_copy_args = self.may_edit and settings.GATEWAY_CONTENT_DAYS
+        can_copy_args = self.may_edit and contents.may_see(request) and stored_contents.get_rules().days
         self.catalog = _get_live_catalog() if self.may_edit else None
         self.words = self.catalog.vocabulary if self.catalog else NO_VOCABULARY
         self.repairing_calls = misses.find_repairing_calls(scope, ops) if can_copy_args else {}

@@ -126,7 +126,7 @@ def _list_events(kind: str, id: str, *, limit: int) -> list[dict[str, Any]]:
 
 
 def _get_stored_message(content: Any) -> dict[str, str]:
-    """Return what the answer to the call said about the changes, if the event stores it (GATEWAY_CONTENT_DAYS)."""
+    """Return what the answer to the call said about the changes, if the event stores it."""
     result = content.get("result") if isinstance(content, dict) else None
     message = result.get("message") if isinstance(result, dict) else None
     return {"change": message} if isinstance(message, str) else {}

@@ -1,6 +1,6 @@
 """Calls that keep nothing: replays of recorded calls on a draft, and an admin's test of an op.
 
-Only calls that worked and whose args are stored (GATEWAY_CONTENT_DAYS) can be replayed.
+Only calls that worked and whose args are stored (*Stored contents* in the console) can be replayed.
 
 The call runs through the same checks and handlers as any other. Reads run for real. Writes are dry runs: undone, or at
 an upstream not sent, unless the caller asks for the real thing. Its event names the admin user,
@@ -13,10 +13,11 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-from django.conf import settings
 from django.utils import timezone
 
+from analytics.events import stored_contents
 from analytics.events.models import OperationEvent
+from analytics.events.redaction_patterns import REDACTED_MARK
 from core.text import json_pointer, json_text
 from gateway.access.key_verification import VerifiedKey
 from gateway.access.request_context import Caller, UserContext
@@ -27,7 +28,6 @@ from gateway.contracts.request_schemas import MAX_RESULT_TOKENS
 from gateway.contracts.validation import find_field_errors
 from gateway.execution import pipeline
 from gateway.models import all_scopes
-from gateway.recording.redaction import REDACTED
 from registry import checks
 from registry.catalog import builder, cache
 from registry.catalog.model import FULL_VISIBILITY, Catalog, CatalogOp
@@ -45,7 +45,7 @@ TRIAL_SOURCE = "admin"
 
 def replay_calls(ops: Sequence[ReplayedOp]) -> Replay:
     """Return how the recorded calls of these ops would go with the draft, for the first MAX_OPS ops that have any."""
-    if not settings.GATEWAY_CONTENT_DAYS:
+    if not stored_contents.get_rules().days:
         return Replay(is_stored=False)
     replays: list[OpReplay] = []
     for each in ops:
@@ -75,7 +75,7 @@ def _replay_op(op: ReplayedOp) -> OpReplay:
 
 def _find_calls(op: str) -> list[tuple[int, dict[str, Any]]]:
     """Return the ids and args of the newest calls that worked. Tests by admins do not count as traffic."""
-    since = timezone.now() - timedelta(days=settings.GATEWAY_CONTENT_DAYS)
+    since = timezone.now() - timedelta(days=stored_contents.get_rules().days)
     events = OperationEvent.objects.filter(
         type=OperationEvent.Type.EXEC, op=op, ok=True, time__gte=since, content__args__isnull=False
     ).exclude(source=OperationEvent.Source.ADMIN)
@@ -98,7 +98,7 @@ def _find_problems(op: CatalogOp, args: dict[str, Any]) -> list[Problem]:
 
 def _is_redacted(values: dict[str, Any], pointer: str) -> bool:
     try:
-        return bool(json_pointer.resolve(values, pointer) == REDACTED)
+        return REDACTED_MARK in str(json_pointer.resolve(values, pointer))
     except LookupError:
         return False
 

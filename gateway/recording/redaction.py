@@ -1,16 +1,17 @@
-"""Args and results that operation events store: none, unless GATEWAY_CONTENT_DAYS is set.
+"""Args and results that operation events store: none, unless *Stored contents* in the console keeps them some days.
 
 Values that a schema marks as secret (writeOnly or x-redact) are never stored. Any member with the name of a secret is
-redacted, at every level and in every spelling.
+redacted, at every level and in every spelling, and so is what looks private in a text (redaction_patterns).
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import lru_cache
 from typing import Any
 
 import orjson
-from django.conf import settings
 
+from analytics.events import stored_contents
+from analytics.events.redaction_patterns import REDACTED_MARK, redact_text
 from core.text import english, json_text
 from gateway.arguments.unwrap_args import MAX_NAME_LENGTH
 from gateway.contracts.envelopes import EnvelopeResponse
@@ -19,7 +20,7 @@ from registry.checks import text_locations
 from registry.jsonschema import dialect
 from registry.jsonschema.dialect import Schema
 
-REDACTED = "[redacted]"
+REDACTED = f"{REDACTED_MARK}]"
 MARKS = ("writeOnly", "x-redact")
 MAX_CONTENT_BYTES = 20_000  # bytes of an event's args and result as JSON; larger content is not stored
 MAX_QUERY_LENGTH = 1_000  # characters of a search; search also ignores the rest
@@ -30,33 +31,45 @@ def build_content(op: CatalogOp | None, args: dict[str, Any], answer: EnvelopeRe
 
     Returns {too_large: bytes} for content over the limit.
     """
-    if not settings.GATEWAY_CONTENT_DAYS or op is None:
+    rules = stored_contents.get_rules()
+    if not rules.days or op is None:
         return None
-    secret_names = _find_secret_names(op)
-    content = {"args": redact(args, secret_names | _find_unknown_names(op, args) if secret_names else secret_names)}
-    if answer.envelope["ok"]:
-        content["result"] = redact(answer.envelope["result"], secret_names)
+    content = {"args": args} | ({"result": answer.envelope["result"]} if answer.envelope["ok"] else {})
     size = len(orjson.dumps(content, option=orjson.OPT_NON_STR_KEYS))
-    return content if size <= MAX_CONTENT_BYTES else {"too_large": size}
+    if size > MAX_CONTENT_BYTES:
+        return {"too_large": size}
+    secret_names = _find_secret_names(op)
+    names_in_args = secret_names | _find_unknown_names(op, args) if secret_names else secret_names
+    return {
+        part: redact(value, names_in_args if part == "args" else secret_names, rules.redacted)
+        for part, value in content.items()
+    }
 
 
 def build_search_content(query: str | None, found: Sequence[str]) -> dict[str, Any] | None:
     """Return what an event of a search stores: its words and the paths found. None for other help, or if it is off."""
-    if query is None or not settings.GATEWAY_CONTENT_DAYS:
+    rules = stored_contents.get_rules()
+    if query is None or not rules.days:
         return None
-    return {"args": {"query": query[:MAX_QUERY_LENGTH]}, "result": {"items": list(found)}}
+    words = redact_text(query[:MAX_QUERY_LENGTH], rules.redacted)
+    return {"args": {"query": words}, "result": {"items": list(found)}}
 
 
-def redact(value: Any, secret_names: frozenset[str]) -> Any:
-    """Return a JSON value with the members of these names redacted, at every level."""
+def redact(value: Any, secret_names: frozenset[str], patterns: Collection[str] = ()) -> Any:
+    """Return a JSON value with the members of these names redacted, and texts in which these patterns find something.
+
+    At every level.
+    """
     if isinstance(value, dict):
         return {
             name: REDACTED
             if _normalise_name(name) in secret_names or name in secret_names
-            else redact(each, secret_names)
+            else redact(each, secret_names, patterns)
             for name, each in value.items()
         }
-    return [redact(each, secret_names) for each in value] if isinstance(value, list) else value
+    if isinstance(value, str):
+        return redact_text(value, patterns) if patterns else value
+    return [redact(each, secret_names, patterns) for each in value] if isinstance(value, list) else value
 
 
 def _normalise_name(name: str) -> str:

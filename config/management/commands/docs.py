@@ -142,7 +142,7 @@ def _build_events_page() -> str:
     return (
         f"# Operation events\n\n{GENERATED_NOTICE.format(source='analytics/events/event_fields.py')}\n\n"
         "Each help, search and exec with a valid key has one row, which is written after the answer. Args and results\n"
-        "are stored only if GATEWAY_CONTENT_DAYS is set.\n\n"
+        "are stored only if *Stored contents* in the console keeps them.\n\n"
         "| field | type | in the API | |\n|---|---|---|---|\n" + "\n".join(rows) + "\n"
     )
 
@@ -164,7 +164,7 @@ def _build_roles_page() -> str:
         "Nobody edits rows that services write (releases, events, figures, history, calls). Publishing, making a\n"
         "release live and withdrawing one need *all* on releases; switching something off needs *all* on switches. An\n"
         "editor edits the draft, restores releases into it and reverts changes. No page shows a key or a\n"
-        "password. Pages show args and results of calls only while GATEWAY_CONTENT_DAYS stores them.\n\n"
+        "password. Pages show args and results of calls only while *Stored contents* keeps them, to those it names.\n\n"
         "Each `migrate` resets these groups to this table. To grant more, create another group and assign both.\n"
         "Other groups and permissions of single users never change.\n"
     )

@@ -12,7 +12,9 @@ from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
+from django.utils import timezone
 
+from analytics.events import stored_contents
 from config.local_mode import dev_env, lifeline, welcome
 from config.local_mode.dev_env import SHOP_TOKEN_VARIABLE
 from core import demo_data
@@ -47,6 +49,7 @@ class Command(BaseCommand):
         call_command("load_catalog", "--publish", stdout=self.stdout)
         if has_demo:
             call_command("load_demo", "--shop", f"http://127.0.0.1:{shop_port}", stdout=self.stdout)
+        stored_contents.begin_locally(by="start", at=timezone.now())
         values = _ensure_dev_env(f"http://127.0.0.1:{port}", f"http://127.0.0.1:{chat_port}/chat/" if has_chat else "")
         self.stdout.write("Starting the servers.")
         sys.stdout.flush()

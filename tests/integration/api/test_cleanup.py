@@ -26,6 +26,7 @@ from core.background import retention as core_retention
 from core.manifest import Job, Manifest
 from gateway.jobs import retention, runner
 from gateway.models import Client, IdempotencyRecord, PeriodicJob
+from tests.support.rows.analytics_rows import store_contents
 
 pytestmark = pytest.mark.both_databases
 
@@ -132,15 +133,15 @@ def test_events_and_turns_are_deleted_after_their_retention(db: None, settings: 
         assert set(model.objects.values_list("turn", flat=True)) == {"30", "0"}
 
 
-def test_args_and_results_are_deleted_before_their_events(db: None, settings: Any) -> None:
-    settings.GATEWAY_CONTENT_DAYS = 7
+def test_args_and_results_are_deleted_before_their_events(db: None) -> None:
+    store_contents(7)
     for days in (8, 6):
         create_event(days, content={"args": {}})
 
     assert analytics_retention.delete_contents(NOON) is False
     assert dict(OperationEvent.objects.values_list("op", "content")) == {"8": None, "6": {"args": {}}}
 
-    settings.GATEWAY_CONTENT_DAYS = 0
+    store_contents(0)
     analytics_retention.delete_contents(NOON)
     assert not OperationEvent.objects.filter(content__isnull=False).exists()
 

@@ -65,7 +65,7 @@ def test_event_page_shows_every_column() -> None:
 @for_each(
     "content, texts",
     [
-        (None, ["Not stored: GATEWAY_CONTENT_DAYS is 0 or has passed."] * 2),
+        (None, ["They are not kept."] * 2),
         ({"too_large": 20_001}, ["Not stored: args and result have 20,001 bytes."] * 2),
         ({"args": {"title": "<b>"}}, ['"title": "<b>"', "–"]),
         ({"args": {}, "result": {"id": 7}}, ["{}", '"id": 7']),

@@ -12,6 +12,7 @@ from analytics.events.models import OperationEvent
 from gateway.api import requests
 from tests.support.clients.api import Api, assert_refused
 from tests.support.loops import for_each
+from tests.support.rows.analytics_rows import store_contents
 from workspace.demo import DEMO_SUBJECT, DEMO_TASK_ID
 
 pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
@@ -120,8 +121,8 @@ def test_cursor_of_another_list_is_refused(api: Api) -> None:
     assert_refused(api.get(f"events?cursor={cursor}"), 400, "malformed_call")
 
 
-def test_events_contain_args_and_results_when_enabled(api: Api, settings: Any) -> None:
-    settings.GATEWAY_CONTENT_DAYS = 7
+def test_events_contain_args_and_results_when_enabled(api: Api) -> None:
+    store_contents(7)
     api.exec("onto.task.get", {"task_id": DEMO_TASK_ID})
 
     content = get_events(api)[0]["content"]

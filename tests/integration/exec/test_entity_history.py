@@ -8,6 +8,7 @@ import pytest
 from analytics.events import event_log
 from analytics.events.models import OperationEvent
 from tests.support.clients.api import Api
+from tests.support.rows.analytics_rows import store_contents
 from workspace.demo import DEMO_PROJECT_ID, DEMO_TASK_ID
 from workspace.models import Task
 
@@ -37,9 +38,9 @@ def test_each_change_tells_its_time_user_and_op(api: Api) -> None:
     assert read_history(api, limit=1)["has_more"] is True
 
 
-def test_change_is_told_if_events_store_answers(api: Api, settings: Any) -> None:
+def test_change_is_told_if_events_store_answers(api: Api) -> None:
     api.exec("onto.task.update", {"task_id": DEMO_TASK_ID, "priority": 3})
-    settings.GATEWAY_CONTENT_DAYS = 7
+    store_contents(7)
     message = api.exec("onto.task.update", {"task_id": DEMO_TASK_ID, "priority": 4})["result"]["message"]
 
     assert [change.get("change") for change in read_history(api)["changes"]] == [message, None]

@@ -12,6 +12,7 @@ from analytics.events import event_log
 from analytics.events.models import OperationEvent
 from registry.models import Op
 from tests.support.clients.api import Api
+from tests.support.rows.analytics_rows import store_contents
 from workspace.demo import DEMO_PROJECT_ID, DEMO_TASK_ID
 
 pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
@@ -21,8 +22,8 @@ LIST, GET, UPDATE = "onto.task.list", "onto.task.get", "onto.task.update"
 
 
 @pytest.fixture(autouse=True)
-def _stored_content(settings: Any) -> None:
-    settings.GATEWAY_CONTENT_DAYS = 7
+def _stored_content(db: None) -> None:
+    store_contents(7)
 
 
 @pytest.fixture
@@ -108,9 +109,9 @@ def test_copy_alone_replays_nothing(api: Api, read_review: Callable[[], str]) ->
     assert read_review() == ""
 
 
-def test_review_says_how_args_come_to_be_stored(api: Api, read_review: Callable[[], str], settings: Any) -> None:
-    settings.GATEWAY_CONTENT_DAYS = 0
+def test_review_says_how_args_come_to_be_stored(api: Api, read_review: Callable[[], str]) -> None:
+    store_contents(0)
     api.exec(LIST, {"limit": 30})
     change_schema(LIST, lambda schema: schema["properties"]["limit"].update(maximum=20))
 
-    assert "GATEWAY_CONTENT_DAYS" in read_review()
+    assert "stored: <a href=" in read_review()

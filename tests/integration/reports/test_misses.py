@@ -17,6 +17,7 @@ from audit.models import AuditEntry
 from registry.models import EvalCase, Op, Release
 from tests.support.clients.api import Api
 from tests.support.console import role_matrix
+from tests.support.rows.analytics_rows import store_contents
 
 pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
 
@@ -26,8 +27,8 @@ LIST, UPDATE = "onto.task.list", "onto.task.update"
 
 
 @pytest.fixture(autouse=True)
-def _stored_content(settings: Any) -> None:
-    settings.GATEWAY_CONTENT_DAYS = 7
+def _stored_content(db: None) -> None:
+    store_contents(7)
 
 
 @pytest.fixture
@@ -79,15 +80,15 @@ def test_report_lists_what_was_missed_with_its_release(
 
 
 def test_words_are_neither_stored_nor_shown_unless_content_is(
-    make_misses: Callable[[], None], admin_client: HttpClient, settings: Any
+    make_misses: Callable[[], None], admin_client: HttpClient
 ) -> None:
-    settings.GATEWAY_CONTENT_DAYS = 0
+    store_contents(0)
     make_misses()
 
     page = admin_client.get(REPORT).content.decode()
 
     assert not OperationEvent.objects.filter(content__isnull=False).exists()
-    assert "GATEWAY_CONTENT_DAYS" in page
+    assert "They are not kept." in page
     assert "snooze" not in page
 
 

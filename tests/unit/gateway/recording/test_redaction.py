@@ -4,6 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from analytics.events import stored_contents
+from analytics.events.stored_contents import ContentRules
 from gateway.contracts.envelopes import EnvelopeResponse
 from gateway.recording import redaction
 from registry.catalog.model import CatalogOp
@@ -36,12 +38,12 @@ def build_content(args: dict[str, Any], result: Any = None) -> Any:
 
 
 @pytest.fixture(autouse=True)
-def _content_enabled(settings: Any) -> None:
-    settings.GATEWAY_CONTENT_DAYS = 1
+def _content_enabled(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stored_contents, "_rules", ContentRules(days=1))
 
 
-def test_content_is_not_stored_by_default(settings: Any) -> None:
-    settings.GATEWAY_CONTENT_DAYS = 0
+def test_content_is_not_stored_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stored_contents, "_rules", ContentRules())
 
     assert build_content({"name": "Ana"}) is None
 
@@ -97,6 +99,34 @@ def test_secret_is_redacted_in_every_spelling_of_its_name(args: dict[str, Any]) 
     assert "s3cret" not in str(
         redaction.build_content(build_op(schema, argument_aliases=aliases), args, build_response({}))
     )
+
+
+def test_private_parts_of_texts_are_redacted() -> None:
+    jwt = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.c2lnbmF0dXJl"
+    secrets = {
+        "e-mail": "Write to ana.b@mail.example.org today",
+        "card": "Card 4111 1111 1111 1111, until 12/28",
+        "token": f"Authorization: Bearer {jwt}",
+        "key": "The key is gw_live_0a1b2c3d4e5f6a7b8c9d",
+    }
+    harmless = ["due 2026-11-28T10:00:00Z", "id 12345678901234567890", "4111 1111 1111 1112", "task-force"]
+
+    content = build_content({"name": " | ".join(secrets.values()), "person": {"names": harmless}})
+
+    assert content["args"]["name"] == (
+        "Write to [redacted e-mail] today | Card [redacted card], until 12/28 | "
+        "Authorization: Bearer [redacted token] | The key is [redacted key]"
+    )
+    assert content["args"]["person"]["names"] == harmless
+    assert redaction.build_search_content("mail ana@mail.example.org", [])["args"] == {
+        "query": "mail [redacted e-mail]"
+    }
+
+
+def test_only_the_chosen_patterns_are_redacted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stored_contents, "_rules", ContentRules(days=1, redacted=("card",)))
+
+    assert build_content({"name": "ana@mail.example.org"})["args"] == {"name": "ana@mail.example.org"}
 
 
 def test_too_large_content_is_not_stored() -> None:

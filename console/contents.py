@@ -1,0 +1,32 @@
+"""Who may see stored args and results on a page, and what a page says where there are none."""
+
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from analytics.events import stored_contents
+from analytics.events.stored_contents import StoredContents
+
+
+def may_see(request: HttpRequest) -> bool:
+    """Return whether the user may see stored args, results and words of searches."""
+    if not request.user.has_perm("analytics.view_operationevent"):
+        return False
+    return not stored_contents.get_rules().is_for_managers or request.user.has_perm("analytics.change_storedcontents")
+
+
+def explain_missing(request: HttpRequest) -> SafeString:
+    """Return why there are no contents to show, with the link to the page that changes it."""
+    rules = stored_contents.get_rules()
+    if rules.days and not may_see(request):
+        return format_html("Only {} may see args, results and words of searches.", StoredContents.SeenBy.MANAGERS.label)
+    kept = f"They are kept for {rules.days} days." if rules.days else "They are not kept."
+    return format_html("{} {}", kept, link_page(request))
+
+
+def link_page(request: HttpRequest) -> SafeString:
+    """Return the link to the page, for users who can open it."""
+    if not request.user.has_perm("analytics.view_storedcontents"):
+        return SafeString("")
+    return format_html('<a href="{}">Stored contents</a>', reverse("admin:analytics_storedcontents_changelist"))
