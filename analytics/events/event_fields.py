@@ -112,7 +112,7 @@ EVENT_FIELDS = (
     EventField("repairs", "Id of the earlier failed call in the turn that this call repaired.", (_response(4),)),
     EventField(
         "content",
-        "Args and result as {args, result}, if *Stored contents* keeps them. Secrets and private parts of texts are redacted. "
+        "Args and result as {args, result}, if *Stored contents* keeps them. Secrets and private texts are redacted. "
         "For a search: its words and the paths found.",
         (_request(6, "args"), _response(5, "result")),
     ),
