@@ -121,12 +121,6 @@ def test_search_all_is_not_an_operation_on_an_entity(api: Api) -> None:
             ],
         ),
         (
-            "onto.plan.create",
-            {"name": "Beta", "start_date": "2026-04-06T00:00:00Z", "end_date": "2026-04-24", "steps": "1. Invite"},
-            {"name": "Beta", "start_date": "2026-04-06", "end_date": "2026-04-24", "plan": "1. Invite"},
-            ["Read steps as plan.", "Read start_date as 2026-04-06."],
-        ),
-        (
             "onto.milestone.create",
             {"name": "Live", "deadline": "2026-05-04T08:00:00Z", "state_key": "Deferred"},
             {"title": "Live", "due_at": "2026-05-04T08:00:00Z", "state_key": "pending"},

@@ -9,7 +9,7 @@ from core.handler_contract import InvalidArgs, NotFound
 from tests.support.loops import for_each
 from tests.support.rows import project_graph
 from tests.support.rows.factories import MADE_AT, ProjectFactory
-from tests.support.values.handler_calls import AT, call_handler
+from tests.support.values.handler_calls import AT, call_handler, list_field_errors
 from workspace.models import Edge, Project, Task
 
 
@@ -70,21 +70,12 @@ def test_create_stores_a_word_that_is_not_a_relation(project: Project) -> None:
 @for_each(
     "argument, kind", [("plan_id", "plan"), ("goal_id", "goal"), ("supporting_milestone_id", "milestone")], undone=True
 )
-def test_create_refuses_missing_and_foreign_rows_alike(project: Project, argument: str, kind: str) -> None:
+def test_create_refuses_rows_of_other_projects(project: Project, argument: str, kind: str) -> None:
     elsewhere = project_graph.create_row(kind, ProjectFactory())  # of the same owner
-    foreign = project_graph.create_row(kind, ProjectFactory(created_by="someone else"))
-    gone = project_graph.create_row(kind, project, deleted_at=MADE_AT)
 
-    messages = set()
-    for id in (elsewhere.pk, foreign.pk, gone.pk, uuid.uuid4()):
-        with pytest.raises(NotFound) as refused:
-            create(project, **{argument: str(id)})
-        messages.add(refused.value.message)
+    with pytest.raises(NotFound, match=f"No {kind} of this project that you can see has this {argument};"):
+        create(project, **{argument: str(elsewhere.pk)})
 
-    assert messages == {
-        f"No {kind} of this project that you can see has this {argument}; "
-        f"find its id with onto.{kind}.list or onto.{kind}.search."
-    }
     assert not Task.objects.exists()
 
 
@@ -128,10 +119,9 @@ def test_create_refuses_unknown_and_ambiguous_titles(project: Project) -> None:
 
 
 def test_create_reports_all_errors_together(project: Project) -> None:
-    with pytest.raises(InvalidArgs) as refused:
-        create(project, due_at="0000-01-01T00:00:00Z", parent={"kind": "document", "id": str(uuid.uuid4())})
+    wrong = {"due_at": "0000-01-01T00:00:00Z", "parent": {"kind": "document", "id": str(uuid.uuid4())}}
 
-    assert [error.path for error in refused.value.field_errors] == ["/due_at", "/parent/kind"]
+    assert [path for path, _ in list_field_errors(lambda: create(project, **wrong))] == ["/due_at", "/parent/kind"]
     assert not Task.objects.exists()
 
 

@@ -375,10 +375,17 @@ def test_overview_is_composed_from_the_payload(db: None) -> None:
 
 
 @for_each("name", ["Launch", "x" * 200], undone=True)
-def test_project_without_entities_has_an_overview(db: None, name: str) -> None:
-    call_handler("create_onto_project", project=PROJECT | {"name": name})
+def test_project_without_entities_has_an_overview_or_the_sent_one(db: None, name: str) -> None:
+    sent = {"title": "Brief", "content": r"# A\n\nB", "state_key": "ready", "props": {"a": 1}}
 
+    call_handler("create_onto_project", project=PROJECT | {"name": name})
     assert Document.objects.get().content == "Nothing more is known about this project yet.\n"
+    Document.objects.all().delete()
+    create([], context_document=sent)
+
+    overview = Document.objects.get()
+    assert (overview.title, overview.content, overview.state_key) == ("Brief", "# A\n\nB", "ready")
+    assert (overview.type_key, overview.props) == ("document.context.project", {"a": 1})
 
 
 def test_overview_of_the_longest_texts_can_be_stored(db: None) -> None:
@@ -389,14 +396,6 @@ def test_overview_of_the_longest_texts_can_be_stored(db: None) -> None:
     call_handler("create_onto_project", project=PROJECT | texts, entities=tasks, relationships=related)
 
     assert len(Document.objects.get().content) == 200_000
-
-
-def test_sent_overview_is_stored(db: None) -> None:
-    create([], context_document={"title": "Brief", "content": r"# A\n\nB", "state_key": "ready", "props": {"a": 1}})
-
-    overview = Document.objects.get()
-    assert (overview.title, overview.content, overview.state_key) == ("Brief", "# A\n\nB", "ready")
-    assert (overview.type_key, overview.props) == ("document.context.project", {"a": 1})
 
 
 def test_create_query_count_depends_on_kinds_and_not_on_rows(

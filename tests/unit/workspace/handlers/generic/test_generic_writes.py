@@ -136,6 +136,10 @@ def test_update_merges_props(task: Task) -> None:
 
     assert result["task"]["props"] == reload(task).props == {"b": {"c": [True, None]}}
     assert result["message"] == "Changed “Old”: props (a, b)."
+    one_new = update(task, title="Old", props={"b": True})
+    assert (one_new.warnings, one_new.result["message"]) == ((), "Changed “Old”: props (b).")
+    assert update(task, description=None).result["task"]["description"] is None
+    assert update(task, description="").warnings == ("unchanged",)  # it also clears
 
 
 @for_each(
@@ -160,17 +164,6 @@ def test_update_that_changes_nothing_succeeds_with_a_warning(
     assert outcome.result["task"] == {"id": str(task.pk), "title": "Old"}
     assert outcome.result["message"] == "Nothing changed: the task already has these values."
     assert reload(task).updated_at == MADE_AT
-
-
-def test_update_with_one_new_value_is_not_reported_as_unchanged(task: Task) -> None:
-    outcome = update(task, title="Old", props={"a": True})
-
-    assert (outcome.warnings, outcome.result["message"]) == ((), "Changed “Old”: props (a).")
-
-
-def test_null_and_empty_text_both_clear_the_description(task: Task) -> None:
-    assert update(task, description=None).result["task"]["description"] is None
-    assert update(task, description="").warnings == ("unchanged",)
 
 
 def test_update_that_is_refused_changes_nothing(task: Task) -> None:
@@ -256,6 +249,7 @@ def berlin(db: None) -> None:
 @for_each(
     "sent, stored, warning",
     [
+        ({"due_at": "2026-07-01T14:00:00-05:00"}, "2026-07-01T19:00:00Z", ""),
         ({"due_at": "2026-07-01T14:00"}, "2026-07-01T12:00:00Z", "2026-07-01T14:00:00+02:00, in Europe/Berlin."),
         ({"due_at": "2026-07-01 14:00"}, "2026-07-01T12:00:00Z", "2026-07-01T14:00:00+02:00, in Europe/Berlin."),
         (
@@ -278,7 +272,7 @@ def test_time_without_offset_is_in_the_zone_of_the_user(
 
     name = next(iter(sent))
     assert outcome.result["task"][name] == stored
-    assert outcome.warnings == (f"Read {name} as {warning}",)
+    assert outcome.warnings == ((f"Read {name} as {warning}",) if warning else ())
 
 
 def test_date_alone_keeps_the_time_of_day_that_a_field_has(berlin: None, task: Task) -> None:
@@ -290,12 +284,6 @@ def test_date_alone_keeps_the_time_of_day_that_a_field_has(berlin: None, task: T
     assert moved.result["task"]["due_at"] == "2026-12-04T16:30:00Z"
     assert moved.warnings == ("Read due_at as 2026-12-04T17:30:00+01:00, that day at the old time, in Europe/Berlin.",)
     assert again.result["task"]["start_at"] == "2026-12-03T23:00:00Z"  # the field was empty
-
-
-def test_time_with_an_offset_is_stored_without_a_warning(berlin: None, task: Task) -> None:
-    outcome = update(task, due_at="2026-07-01T14:00:00-05:00")
-
-    assert (outcome.result["task"]["due_at"], outcome.warnings) == ("2026-07-01T19:00:00Z", ())
 
 
 def test_new_row_takes_times_without_offset(berlin: None, task: Task) -> None:
