@@ -126,29 +126,6 @@ def test_location_without_a_place_shows_projects_tasks_and_the_events_of_the_use
     ]
 
 
-def test_related_of_a_project_shows_the_next_milestone_notes_and_brain_dumps() -> None:
-    def list_documents(args: Mapping[str, Any]) -> Mapping[str, Any]:
-        return {
-            "documents": [
-                make_row(number, title=f"{args['type_key']} {number}", content_preview="b" * 90) for number in range(4)
-            ]
-        }
-
-    def list_milestones(args: Mapping[str, Any]) -> Mapping[str, Any]:
-        days = {
-            "pending": (None, "2026-01-01T00:00:00Z", "2026-05-01T00:00:00Z"),
-            "in_progress": ("2026-04-01T00:00:00Z",),
-        }
-        return {"milestones": [make_row(1, title="Live", due_at=day) for day in days[args["state_key"]]]}
-
-    answers = GatewayAnswers().answer("onto.project.get", make_project()).answer("onto.document.list", list_documents)
-    lines = read_layer(answers.answer("onto.milestone.list", list_milestones), PROJECT, "related").splitlines()
-    assert lines[1] == "- Next milestone: Live (2026-04-01) 00000000-0000-4000-8000-000000000001"
-    names = ["Note: document.note", "Brain dump: document.brain_dump"]
-    assert [line[2:].partition(" –")[0] for line in lines[2:]] == [f"{name} {n}" for name in names for n in range(3)]
-    assert "b" * 79 + "… 0000" in lines[2]
-
-
 def _list_milestones(pending: list[Any], in_progress: list[Any], **more: Any) -> GatewayAnswers:
     days = {"pending": pending, "in_progress": in_progress}
 
@@ -158,6 +135,19 @@ def _list_milestones(pending: list[Any], in_progress: list[Any], **more: Any) ->
         return {"milestones": shown, "has_more": len(shown) < len(rows), **more}
 
     return GatewayAnswers().answer("onto.project.get", make_project()).answer("onto.milestone.list", answer)
+
+
+def test_related_of_a_project_shows_the_next_milestone_notes_and_brain_dumps() -> None:
+    def list_documents(args: Mapping[str, Any]) -> Mapping[str, Any]:
+        titles = [f"{args['type_key']} {number}" for number in range(4)]
+        return {"documents": [make_row(n, title=title, content_preview="b" * 90) for n, title in enumerate(titles)]}
+
+    answers = _list_milestones([None, "2026-01-01T00:00:00Z", "2026-05-01T00:00:00Z"], ["2026-04-01T00:00:00Z"])
+    lines = read_layer(answers.answer("onto.document.list", list_documents), PROJECT, "related").splitlines()
+    assert lines[1] == "- Next milestone: Live (2026-04-01) 00000000-0000-4000-8000-000000000001"
+    names = ["Note: document.note", "Brain dump: document.brain_dump"]
+    assert [line[2:].partition(" –")[0] for line in lines[2:]] == [f"{name} {n}" for name in names for n in range(3)]
+    assert "b" * 79 + "… 0000" in lines[2]
 
 
 def test_next_milestone_is_found_behind_many_without_a_date() -> None:

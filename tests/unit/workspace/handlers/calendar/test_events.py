@@ -21,7 +21,9 @@ from workspace.models import CalendarEvent, MemberRole, Task
 from workspace.services.calendar import task_events
 
 NOON = datetime(2026, 3, 4, 12, 0, tzinfo=UTC)
-HALF = timedelta(minutes=30)
+HALF, DAY = timedelta(minutes=30), timedelta(days=1)
+RANGE = {"start_at": NOON, "due_at": NOON + HALF}  # of a task with one event
+APART = {"start_at": NOON, "due_at": NOON + 3 * DAY}  # of a task with two events
 
 
 def create(**args: Any) -> Any:
@@ -367,18 +369,8 @@ def test_update_with_equal_values_changes_nothing_and_warns(db: None) -> None:
         ("start", {"start_at": NOON}, {"end_at": "2026-03-05T12:30:00Z"}, {"start_at": NOON + timedelta(days=1)}),
         ("due", {"due_at": NOON}, {"end_at": "2026-03-05T12:00:00Z"}, {"due_at": NOON + timedelta(days=1)}),
         ("due", {"due_at": NOON}, {"start_at": "2026-03-05T11:30:00Z"}, {"due_at": NOON + timedelta(days=1)}),
-        (
-            "range",
-            {"start_at": NOON, "due_at": NOON + HALF},
-            {"start_at": "2026-03-05T12:00:00Z"},
-            {"start_at": NOON + timedelta(days=1), "due_at": NOON + timedelta(days=1) + HALF},
-        ),
-        (
-            "range",
-            {"start_at": NOON, "due_at": NOON + HALF},
-            {"end_at": "2026-03-04T14:00:00Z"},
-            {"start_at": NOON, "due_at": NOON + timedelta(hours=2)},
-        ),
+        ("range", RANGE, {"start_at": "2026-03-05T12:00:00Z"}, {"start_at": NOON + DAY, "due_at": NOON + DAY + HALF}),
+        ("range", RANGE, {"end_at": "2026-03-04T14:00:00Z"}, {"start_at": NOON, "due_at": NOON + 4 * HALF}),
     ],
     undone=True,
 )
@@ -421,27 +413,17 @@ def test_close_start_and_due_events_become_one(db: None) -> None:
 
 
 @for_each(
-    "fields, args, error",
+    "fields, end_at, error",
     [
-        (
-            {"start_at": NOON, "due_at": NOON + timedelta(days=3)},
-            {"end_at": "2026-03-03T12:00:00Z"},
-            ("/end_at", "out_of_order"),
-        ),
-        (
-            {"due_at": MADE_AT - HALF, "state_key": "done"},
-            {"end_at": "2026-03-20T12:00:00Z"},
-            ("/start_at", "after_it_was_done"),
-        ),
+        (APART, "2026-03-03T12:00:00Z", ("/end_at", "out_of_order")),
+        ({"due_at": MADE_AT - HALF, "state_key": "done"}, "2026-03-20T12:00:00Z", ("/start_at", "after_it_was_done")),
     ],
     undone=True,
 )
-def test_task_checks_apply_to_its_event(
-    db: None, fields: dict[str, Any], args: dict[str, str], error: tuple[str, str]
-) -> None:
+def test_task_checks_apply_to_its_event(db: None, fields: dict[str, Any], end_at: str, error: tuple[str, str]) -> None:
     _, event = make_task_event("due", **fields)
 
-    assert list_field_errors(lambda: update(event, **args)) == [error]
+    assert list_field_errors(lambda: update(event, end_at=end_at)) == [error]
 
 
 def test_task_event_cannot_be_moved_past_its_recurrence_end(db: None) -> None:
@@ -486,9 +468,9 @@ def test_task_date_event_has_its_own_location_and_description(db: None) -> None:
 @for_each(
     "kind, dates, expected",
     [
-        ("start", {"start_at": NOON, "due_at": NOON + timedelta(days=3)}, (None, NOON + timedelta(days=3))),
-        ("due", {"start_at": NOON, "due_at": NOON + timedelta(days=3)}, (NOON, None)),
-        ("range", {"start_at": NOON, "due_at": NOON + HALF}, (None, None)),
+        ("start", APART, (None, NOON + 3 * DAY)),
+        ("due", APART, (NOON, None)),
+        ("range", RANGE, (None, None)),
     ],
     undone=True,
 )

@@ -135,19 +135,10 @@ def test_row_linked_by_two_edges_is_listed_twice(project: Project) -> None:
 def test_links_say_when_nothing_is_linked(project: Project) -> None:
     task = project_graph.create_row("task", project)
 
-    assert get_links(task) == {
-        "linked_entities": {},
-        "counts": {},
-        "total": 0,
-        "has_more": False,
-        "message": "Nothing is linked to this task; use onto.edge.link to link two rows.",
-    }
-    assert get_relationships(task) == {
-        "relationships": [],
-        "total": 0,
-        "has_more": False,
-        "message": "Nothing is linked to this task; use onto.edge.link to link two rows.",
-    }
+    message = "Nothing is linked to this task; use onto.edge.link to link two rows."
+    nothing = {"total": 0, "has_more": False, "message": message}
+    assert get_links(task) == nothing | {"linked_entities": {}, "counts": {}}
+    assert get_relationships(task) == nothing | {"relationships": []}
 
 
 def test_row_with_a_wrong_kind_names_the_right_one(project: Project) -> None:

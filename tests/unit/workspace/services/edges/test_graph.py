@@ -29,33 +29,19 @@ def test_graph_has_brief_nodes_and_edges(project: Project) -> None:
 
     project_graph = read(project)
 
+    tasks = [
+        {"id": str(task.pk), "kind": "task", "title": "Write", "state_key": "todo"},
+        {"id": str(part.pk), "kind": "task", "title": "Part", "state_key": "todo", "parent_task_id": str(task.pk)},
+    ]
     assert project_graph.nodes == [
         {"id": str(goal.pk), "kind": "goal", "name": "g" * 120 + "…", "state_key": "active"},
-        *sorted(
-            [
-                {"id": str(task.pk), "kind": "task", "title": "Write", "state_key": "todo"},
-                {
-                    "id": str(part.pk),
-                    "kind": "task",
-                    "title": "Part",
-                    "state_key": "todo",
-                    "parent_task_id": str(task.pk),
-                },
-            ],
-            key=lambda node: node["id"],
-            reverse=True,  # created at the same time
-        ),
+        *sorted(tasks, key=lambda node: node["id"], reverse=True),  # created at the same time
         {"id": str(need.pk), "kind": "requirement", "text": "Fast"},
     ]
+    to_task = {"id": str(held.pk), "src_id": str(goal.pk), "rel": "has_task", "dst_id": str(task.pk)}
     assert sorted(project_graph.edges, key=lambda edge: edge["rel"]) == [
         {"id": str(first.pk), "src_id": str(project.pk), "rel": "has_goal", "dst_id": str(goal.pk)},
-        {
-            "id": str(held.pk),
-            "src_id": str(goal.pk),
-            "rel": "has_task",
-            "dst_id": str(task.pk),
-            "props": {"is_primary": True},
-        },
+        to_task | {"props": {"is_primary": True}},
     ]
     assert (project_graph.node_count, project_graph.edge_count) == (4, 2)
 
