@@ -48,8 +48,13 @@ def ask(server: Server) -> Ask:
     return toolset
 
 
-def filter_gateway_users(ask: Ask, users: list[str]) -> set[str]:
-    return {user for user in users if ask(user)["surface"] == "gateway"}
+def wait_for_gateway_users(ask: Ask, expected: set[str], users: list[str]) -> None:
+    """Wait until every worker gives the gateway surface to these of the users."""
+
+    def list_gateway_users() -> set[str]:
+        return {user for user in users * 3 if ask(user)["surface"] == "gateway"}
+
+    eventually(lambda: list_gateway_users() == expected, within=4, what="following in every worker")
 
 
 def match_moves(count: int, before: str, after: str) -> re.Pattern[str]:
@@ -88,12 +93,8 @@ def test_cohort_is_created_widened_inspected_and_stopped(
     assert not Cohort.objects.exists()
     take_picture(manager, "cohort")
     save(page)
-    eventually(lambda: ask(inside)["surface"] == "gateway", within=2, what="following in some worker")
-    eventually(
-        lambda: filter_gateway_users(ask, [inside, later, outside] * 3) == {inside},
-        within=2,
-        what="following in every worker",
-    )
+    users = [inside, later, outside]
+    wait_for_gateway_users(ask, {inside}, users)
 
     page.goto(f"/admin/analytics/cohort/{Cohort.objects.get().pk}/change/")
     slider = page.get_by_label("Percentage slider")
@@ -104,12 +105,7 @@ def test_cohort_is_created_widened_inspected_and_stopped(
     expect(page.locator("#id_percentage")).to_have_value("25")
     expect(effect).to_contain_text(match_moves(len(WITHIN_25) - len(WITHIN_5), "legacy", "gateway"))
     save(page)
-    eventually(lambda: ask(later)["surface"] == "gateway", within=2, what="following in some worker")
-    eventually(
-        lambda: filter_gateway_users(ask, [inside, later, outside] * 3) == {inside, later},
-        within=2,
-        what="following in every worker",
-    )
+    wait_for_gateway_users(ask, {inside, later}, users)
     take_picture(manager, "cohorts")
 
     def explains_new_percentage() -> bool:
@@ -131,12 +127,7 @@ def test_cohort_is_created_widened_inspected_and_stopped(
     page.get_by_role("button", name="Stop", exact=True).click()
     expect(effect).to_contain_text(match_moves(len(WITHIN_25), "gateway", "legacy"))
     save(page)
-    eventually(lambda: ask(inside)["surface"] == "legacy", within=2, what="following in some worker")
-    eventually(
-        lambda: filter_gateway_users(ask, [inside, later, outside] * 3) == set(),
-        within=2,
-        what="following in every worker",
-    )
+    wait_for_gateway_users(ask, set(), users)
 
     assert Assignment.objects.get(subject=inside, variant="gateway").cohort == NAME
     expected = [("changed", "product manager"), ("changed", "product manager"), ("added", "product manager")]

@@ -54,18 +54,15 @@ def test_headline_says_what_came_back_or_what_is_asked_for(
     assert build_headline(args, answer) == headline
 
 
-def test_waiting_call_asks_with_buttons_that_name_the_row() -> None:
-    card = show_call(build_call(status="confirm", envelope=REFUSAL), is_waiting=True)
+def test_waiting_call_asks_with_buttons_that_name_the_row_and_a_passed_over_one_nothing() -> None:
+    waiting, passed = (
+        show_call(build_call(status="confirm", envelope=REFUSAL), is_waiting=is_waiting) for is_waiting in (True, False)
+    )
 
     text = "This would delete the task “Find a venue”. Scope: “all”"
-    assert card.question == Question(text, "Delete “Find a venue”", "Keep it")
-    assert card.label == "Waits for you"
-
-
-def test_call_that_was_passed_over_asks_nothing() -> None:
-    card = show_call(build_call(status="confirm", envelope=REFUSAL), is_waiting=False)
-
-    assert (card.status, card.label, card.headline, card.question) == ("undone", "Not done", LEFT_UNDONE, None)
+    assert waiting.question == Question(text, "Delete “Find a venue”", "Keep it")
+    assert waiting.label == "Waits for you"
+    assert (passed.status, passed.label, passed.headline, passed.question) == ("undone", "Not done", LEFT_UNDONE, None)
 
 
 def test_call_that_only_the_user_can_repair_is_marked() -> None:

@@ -54,22 +54,18 @@ def test_turn_is_a_run_of_ag_ui() -> None:
     }
 
 
-def test_call_that_waits_is_an_interrupt() -> None:
+def test_other_ends_of_a_run_than_success() -> None:
+    encoder = AgUiEncoder(thread_id="t", run_id="r")
     events = [("tool", {**CALL, "status": "confirm", "envelope": CONFIRM}), ("done", {"reason": "ask", "written": []})]
 
-    (end,) = encode(AgUiEncoder(thread_id="t", run_id="r"), events)
+    [waits] = encode(encoder, events)
+    [cancelled] = encode(encoder, [("done", {"reason": "cancelled"})])
+    [failed] = encode(encoder, [("error", {"code": "model_failed", "message": "No.", "retryable": True})])
 
-    (interrupt,) = end["outcome"]["interrupts"]
+    (interrupt,) = waits["outcome"]["interrupts"]
     assert (interrupt["id"], interrupt["toolCallId"], interrupt["message"]) == ("c1", "c1", "Needs the user.")
-
-
-def test_other_ends_of_a_run() -> None:
-    encoder = AgUiEncoder(thread_id="t", run_id="r")
-
-    assert encode(encoder, [("done", {"reason": "cancelled"})])[0]["outcome"] == {"type": "cancelled"}
-    assert encode(encoder, [("error", {"code": "model_failed", "message": "No.", "retryable": True})]) == [
-        {"type": "RUN_ERROR", "message": "No.", "code": "model_failed"}
-    ]
+    assert cancelled["outcome"] == {"type": "cancelled"}
+    assert failed == {"type": "RUN_ERROR", "message": "No.", "code": "model_failed"}
 
 
 def test_turn_is_a_message_of_the_ai_sdk() -> None:

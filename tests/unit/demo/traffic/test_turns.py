@@ -59,11 +59,8 @@ def test_tools_of_a_turn_fit_its_surface() -> None:
             assert set(turn.escalated) <= set(turn.missed)
 
 
-def test_demo_ops_are_in_the_catalog(live_catalog: model.Catalog) -> None:
+def test_demo_ops_are_in_the_catalog_and_unknown_names_are_not(live_catalog: model.Catalog) -> None:
     assert {each.op: each.tool_name for each in OPS}.items() <= {
         op.op: op.tool_name for op in live_catalog.ops.values()
     }.items()
-
-
-def test_unknown_names_are_not_in_the_catalog(live_catalog: model.Catalog) -> None:
     assert [name for name in UNKNOWN_NAMES if live_catalog.find_op(name)] == []

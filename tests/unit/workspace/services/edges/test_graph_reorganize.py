@@ -291,20 +291,13 @@ def test_plan_hash_depends_only_on_the_changes() -> None:
 
 names = st.sampled_from([*NAMES, "project"])
 listed = st.sampled_from([name for name, kind in NAMES.items() if kind != "document"])
+connection_options: list[dict[str, Any]] = [
+    {},
+    *({"intent": intent} for intent in ("semantic", "containment")),
+    *({"rel": rel} for rel in [*Rel, "part_of", "else"]),
+]
 connections = st.lists(
-    st.builds(
-        lambda name, more: to(name, **more),
-        names,
-        st.sampled_from(
-            [
-                {},
-                {"intent": "semantic"},
-                {"intent": "containment"},
-                *({"rel": rel} for rel in [*Rel, "part_of", "else"]),
-            ]
-        ),
-    ),
-    max_size=5,
+    st.builds(lambda name, more: to(name, **more), names, st.sampled_from(connection_options)), max_size=5
 )
 settings_of_a_node = st.fixed_dictionaries(
     {},
