@@ -19,8 +19,8 @@ from tests.support.rows.factories import (
     ProjectFactory,
     TaskFactory,
 )
-from tests.support.values.handler_calls import call_handler, list_field_errors
-from workspace.models import Edge, EdgeKind, Goal, Project, Task
+from tests.support.values.handler_calls import AT, call_handler, list_field_errors
+from workspace.models import Edge, EdgeKind, Goal, Milestone, Project, Task
 
 pytestmark = pytest.mark.both_databases
 
@@ -260,6 +260,8 @@ def test_project_search_covers_names_and_descriptions(project: Project) -> None:
         ("goal", "name", {"state_key": "active", "type_key": "goal.outcome.traffic"}, {"description": 100}, {}),
         ("plan", "name", {"state_key": "active", "type_key": "plan.sprint"}, {"plan": 200}, {}),
         ("milestone", "title", {"state_key": "in_progress"}, {"description": 100}, {}),
+        ("risk", "title", {"state_key": "occurred", "impact": "high"}, {"description": 100, "content": 100}, {}),
+        ("requirement", "text", {"priority": 1, "type_key": "requirement.legal"}, {}, {}),
         (
             "document",
             "title",
@@ -270,21 +272,37 @@ def test_project_search_covers_names_and_descriptions(project: Project) -> None:
     ],
     undone=True,
 )
-def test_list_of_a_kind_filters_and_abbreviates_rows(
+def test_lists_of_a_kind_filter_and_abbreviate_rows(
     project: Project, kind: str, label: str, filters: dict[str, Any], texts: dict[str, int], more: dict[str, Any]
 ) -> None:
     long = {name: "ü" * (length + 1) for name, length in texts.items()}
     kept = project_graph.create_row(kind, project, **{label: "Kept"}, **filters, **long)
     for name in filters:
-        project_graph.create_row(kind, project, **{key: value for key, value in filters.items() if key != name})
-
-    result = call_handler(f"list_onto_{kind}s", **filters).result
+        others = {key: value for key, value in filters.items() if key != name}
+        project_graph.create_row(kind, project, **{label: "Kept"}, **others)
 
     row = {"id": str(kept.pk), "project_id": str(project.pk), "project_name": "Launch", label: "Kept"}
     previews = {f"{name}_preview": "ü" * length + "…" for name, length in texts.items()}
-    assert result[f"{kind}s"] == [row | filters | previews | more]
-    assert (result["total"], result["has_more"]) == (1, False)
-    assert result["message"].endswith(f"onto.{kind}.get returns the complete row.")
+    for action in ("list", "search"):
+        result = call_handler(f"{action}_onto_{kind}s", query="kept", **filters).result
+        assert result[f"{kind}s"] == [row | filters | previews | more]
+        assert (result["total"], result["has_more"]) == (1, False)
+        assert result["message"].endswith(f"onto.{kind}.get returns the complete row.")
+
+
+def test_milestone_becomes_missed_as_time_passes(project: Project) -> None:
+    id = str(MilestoneFactory(project=project, due_at=AT).pk)
+
+    def read_is_missed(after: timedelta) -> set[bool]:
+        at = AT + after
+        [listed] = call_handler("list_onto_milestones", at=at).result["milestones"]
+        [hit] = call_handler("search_onto_milestones", at=at, query="milestone").result["milestones"]
+        detail = call_handler("get_onto_milestone_details", at=at, milestone_id=id).result["milestone"]
+        return {row.get("is_missed", False) for row in (listed, hit, detail)}
+
+    assert read_is_missed(timedelta(0)) == {False}
+    assert read_is_missed(timedelta(seconds=1)) == {True}
+    assert Milestone.objects.get().state_key == "pending"
 
 
 def test_search_prefers_rows_with_all_words_and_falls_back_to_any_word(project: Project) -> None:

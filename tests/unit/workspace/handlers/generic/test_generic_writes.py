@@ -8,7 +8,7 @@ from pytest_django.fixtures import DjangoAssertNumQueries
 from core.handler_contract import NotFound
 from tests.support.concurrency import run_at_once
 from tests.support.loops import for_each
-from tests.support.rows.factories import MADE_AT, ProfileFactory, ProjectFactory, TaskFactory
+from tests.support.rows.factories import MADE_AT, MilestoneFactory, ProfileFactory, ProjectFactory, TaskFactory
 from tests.support.values.handler_calls import AT, call_handler, get_field_error
 from workspace.entity_types import ENTITY_TYPE_BY_NAME
 from workspace.models import Project, Task
@@ -96,15 +96,16 @@ def test_create_returns_the_stored_row_with_its_defaults(
 
 
 @for_each(
-    "kind, sent",
+    "kind, label, sent",
     [
-        ("goal", {"priority": 2, "target_date": "2026-05-31", "measurement_criteria": "95% of the visits"}),
-        ("plan", {"plan": "1. Invite\n2. Decide\n", "start_date": "2026-04-06", "end_date": "2026-04-06"}),
+        ("goal", "name", {"priority": 2, "target_date": "2026-05-31", "measurement_criteria": "95% of the visits"}),
+        ("plan", "name", {"plan": "1. Invite\n2. Decide\n", "start_date": "2026-04-06", "end_date": "2026-04-06"}),
+        ("risk", "title", {"probability": 0.25, "content": "Redirect."}),
     ],
     undone=True,
 )
-def test_fields_of_a_kind_are_stored_and_cleared(project: Project, kind: str, sent: dict[str, Any]) -> None:
-    row = call_handler(f"create_onto_{kind}", project_id=str(project.pk), name="Beta", **sent).result[kind]
+def test_fields_of_a_kind_are_stored_and_cleared(project: Project, kind: str, label: str, sent: dict[str, Any]) -> None:
+    row = call_handler(f"create_onto_{kind}", project_id=str(project.pk), **{label: "Beta"}, **sent).result[kind]
     cleared = call_handler(f"update_onto_{kind}", **{f"{kind}_id": row["id"]}, **dict.fromkeys(sent)).result[kind]
 
     assert {name: row[name] for name in sent} == sent
@@ -112,23 +113,37 @@ def test_fields_of_a_kind_are_stored_and_cleared(project: Project, kind: str, se
 
 
 @for_each(
-    "kind, label, final, other",
+    "kind, label, final, other, stamp",
     [
-        ("goal", "name", "achieved", "abandoned"),
-        ("plan", "name", "completed", "active"),
-        ("milestone", "title", "completed", "in_progress"),
+        ("goal", "name", "achieved", "abandoned", "completed_at"),
+        ("plan", "name", "completed", "active", "completed_at"),
+        ("milestone", "title", "completed", "in_progress", "completed_at"),
+        ("risk", "title", "mitigated", "identified", "mitigated_at"),
     ],
     undone=True,
 )
-def test_final_state_sets_completed_at_and_any_other_clears_it(
-    db: None, kind: str, label: str, final: str, other: str
+def test_final_state_sets_its_time_and_any_other_clears_it(
+    db: None, kind: str, label: str, final: str, other: str, stamp: str
 ) -> None:
     sent = {"project_id": str(ProjectFactory().pk), label: "Row", "state_key": final}
 
     row = call_handler(f"create_onto_{kind}", **sent).result[kind]
     reopened = call_handler(f"update_onto_{kind}", **{f"{kind}_id": row["id"]}, state_key=other).result[kind]
 
-    assert (row["completed_at"], reopened["completed_at"]) == (NOW, None)
+    assert (row[stamp], reopened[stamp]) == (NOW, None)
+
+
+def test_update_returns_the_new_is_missed(project: Project, django_assert_num_queries: DjangoAssertNumQueries) -> None:
+    id = str(MilestoneFactory(project=project, title="Live", due_at=MADE_AT).pk)
+
+    def update(**sent: Any) -> tuple[bool, str]:
+        with django_assert_num_queries(2):
+            result = call_handler("update_onto_milestone", milestone_id=id, fields=["is_missed"], **sent).result
+        return result["milestone"]["is_missed"], result["message"]
+
+    assert update(state_key="in_progress") == (False, "Changed “Live”: state_key pending → in_progress.")
+    assert update(state_key="pending") == (True, "Changed “Live”: state_key in_progress → pending.")
+    assert update(due_at=None) == (False, "Changed “Live”: due_at 2026-03-01T09:00:00Z → none.")
 
 
 def test_update_merges_props(task: Task) -> None:

@@ -15,6 +15,7 @@ from tests.support.rows.factories import (
     MilestoneFactory,
     PlanFactory,
     ProjectFactory,
+    RiskFactory,
     TaskFactory,
 )
 from tests.support.values.handler_calls import call_handler, list_field_errors
@@ -76,6 +77,7 @@ def test_title_weighs_more_than_description_and_description_more_than_content(pr
         (GoalFactory, "name", "abandoned"),
         (PlanFactory, "name", "completed"),
         (MilestoneFactory, "title", "completed"),
+        (RiskFactory, "title", "mitigated"),
     ],
     undone=True,
 )
