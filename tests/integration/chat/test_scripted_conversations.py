@@ -78,7 +78,7 @@ def start(
 
 @pytest.mark.parametrize(
     ("surface", "selection"),
-    [("gateway", "static"), ("legacy", "static"), ("legacy", "dynamic"), ("discovery", "static")],
+    [("gateway", "static"), ("hybrid", "static"), ("legacy", "static"), ("legacy", "dynamic"), ("discovery", "static")],
 )
 def test_delete_is_reported_after_the_user_agreed(start: Callable[..., Any], surface: str, selection: str) -> None:
     """The turn of the decision does not offer tools that were loaded for the turn before."""

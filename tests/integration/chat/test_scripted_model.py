@@ -35,7 +35,6 @@ class MinimalChat:
     agrees: bool = True
     messages: list[dict[str, Any]] = field(default_factory=list)
     calls: list[ScriptedToolCall] = field(default_factory=list)  # of the last turn
-    confirmations: int = 0
 
     def send(self, message: str) -> str:
         """Send a message and return the text of the answer."""
@@ -71,7 +70,6 @@ class MinimalChat:
         envelope = self.api.post(endpoint, body).json()
         details = (envelope.get("error") or {}).get("details", {})
         if details.get("reason") == "confirmation_required" and self.agrees:
-            self.confirmations += 1
             envelope = self.api.post(endpoint, body, Gateway_Confirm=details["confirmation"]["token"]).json()
         return envelope
 
@@ -166,18 +164,6 @@ def test_refused_call_is_repaired_with_the_corrected_one(start_chat: Callable[..
     assert "Changed “Collect partner logos”: state_key todo → in_progress" in text
     assert Task.objects.get(title="Collect partner logos").state_key == "in_progress"
     assert "Nothing changed" in chat.send(REPAIR)
-
-
-@for_each("surface", ["gateway", "hybrid", "legacy"], undone=True)
-def test_delete_runs_once_it_is_confirmed(start_chat: Callable[..., MinimalChat], surface: str) -> None:
-    chat = start_chat(surface)
-
-    text = chat.send(DELETE)
-
-    assert chat.confirmations == 1
-    assert text == "Deleted the task “Try the confirmation”; ops no longer find it."
-    assert Task.objects.get(title="Try the confirmation").deleted_at is not None
-    assert chat.send(DELETE) == text
 
 
 def test_delete_that_is_not_confirmed_is_not_claimed(start_chat: Callable[..., MinimalChat]) -> None:

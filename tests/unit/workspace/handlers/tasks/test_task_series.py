@@ -203,12 +203,20 @@ def test_skipped_occurrences_survive_a_task_that_was_finished_too_early(db: None
     assert list_events() == ["06 08:30 Due: Report", "07 08:30 Due: Report", "09 08:30 Due: Report"]
 
 
-def test_day_of_a_due_date_just_after_midnight(db: None) -> None:
-    task = make_task(due_at=datetime(2026, 3, 2, 23, tzinfo=UTC), recurrence="daily")  # 3 March, 0:00 in Berlin
+@for_each(
+    "due_at, occurrence, days",
+    [
+        (MONDAY, "2026-03-03T09:00", ["02", "04", "05", "06"]),
+        (datetime(2026, 3, 2, 23, tzinfo=UTC), "2026-03-04", ["02", "04", "05", "06"]),  # 3 March, 0:00 in Berlin
+    ],
+    undone=True,
+)
+def test_occurrence_is_found_by_the_due_date(db: None, due_at: datetime, occurrence: str, days: list[str]) -> None:
+    task = make_task(due_at=due_at, recurrence="daily")
 
-    delete(task, scope="this", occurrence_start="2026-03-04")
+    delete(task, scope="this", occurrence_start=occurrence)
 
-    assert [each[:2] for each in list_events("2026-03-06")] == ["02", "04", "05", "06"]
+    assert [each[:2] for each in list_events("2026-03-06")] == days
 
 
 def test_changed_occurrence_keeps_what_only_its_event_has(task: Task) -> None:
@@ -245,23 +253,18 @@ def test_finishing_asks_which_occurrences_are_done(task: Task) -> None:
     assert list(Task.objects.order_by("start_at").values_list("state_key", "start_at")) == expected
 
 
-def test_finished_series_is_warned_about(task: Task) -> None:
-    assert update(task, state_key="done", scope="all").warnings[-1] == (
-        "The task recurs, and no later occurrence remains."
-    )
-    assert update(task, state_key="done", title="New").warnings == ()
-    assert update(TaskFactory(), state_key="done").warnings == ()
-
-
-def test_changing_all_of_a_series_is_warned_about(task: Task) -> None:
-    moved = update(task, due_at="2026-03-02T12:00")
-    renamed = update(task, title="New")
+def test_changing_or_finishing_all_of_a_series_is_warned_about(task: Task) -> None:
+    moved, renamed = update(task, due_at="2026-03-02T12:00"), update(task, title="New")
+    finished = update(task, state_key="done", scope="all")
 
     assert moved.warnings[-1] == (
         "The task recurs, so all later occurrences also move. "
         "To move only one, send scope this with its occurrence_start."
     )
     assert renamed.warnings == ("The task recurs, so all its occurrences changed.",)
+    assert finished.warnings[-1] == "The task recurs, and no later occurrence remains."
+    assert update(task, state_key="done", title="Newer").warnings == ()
+    assert update(TaskFactory(), state_key="done").warnings == ()
 
 
 def test_deleting_a_task_says_what_hangs_on_it(task: Task) -> None:
@@ -343,14 +346,6 @@ def test_start_and_due_date_of_an_occurrence_belong_together(db: None) -> None:
         "11 08:30 Due: Report",
         "11 09:00 Start: Report",
     ]
-
-
-def test_occurrence_is_found_by_the_due_date(db: None) -> None:
-    task = make_task(due_at=MONDAY)
-
-    delete(task, scope="this", occurrence_start="2026-03-03T09:00")
-
-    assert list_events("2026-03-04") == ["02 08:30 Due: Report", "04 08:30 Due: Report"]
 
 
 def test_event_of_a_task_cancels_and_moves_one_occurrence_too(task: Task) -> None:

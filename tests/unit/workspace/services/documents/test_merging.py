@@ -65,31 +65,24 @@ def test_texts_without_a_strategy_are_replaced() -> None:
     assert risk.fields == {"description": "new"}
 
 
-def test_document_update_adds_to_both_texts() -> None:
-    row = Document(title="T", description="a", content="b")
-
-    merged = merging.apply_update_strategy(
-        row, kind=DOCUMENT, sent={"description": "1", "content": "2", "update_strategy": "append"}
-    )
-
-    assert (merged.fields["description"], merged.fields["content"]) == ("a\n\n1", "b\n\n2")
-
-
 def test_project_context_is_appended_by_default() -> None:
-    def merge_into_project(**sent: Any) -> tuple[Any, Any]:
+    def merge_into_project(**sent: Any) -> merging.MergedFields:
         row = Project(name="P", description="old", context="known")
-        fields = merging.apply_update_strategy(row, kind=PROJECT, sent=sent).fields
-        return fields["description"], fields["context"]
+        return merging.apply_update_strategy(row, kind=PROJECT, sent=sent)
 
-    assert merge_into_project(description="new", context="more") == ("new", "known\n\nmore")
-    assert merge_into_project(description="new", context="all", update_strategy="replace") == ("new", "all")
-    assert merge_into_project(description="new", context=None) == ("new", None)
-
-
-def test_blank_context_is_refused() -> None:
-    merged = merging.apply_update_strategy(Project(name="P", context="known"), kind=PROJECT, sent={"context": " "})
-
-    assert get_error_codes(merged) == [("/context", "no_content")]
+    for sent, context in (
+        ({"context": "more"}, "known\n\nmore"),
+        ({"context": "all", "update_strategy": "replace"}, "all"),
+        ({"context": None}, None),
+    ):
+        fields = merge_into_project(description="new", **sent).fields
+        assert (fields["description"], fields["context"]) == ("new", context)
+    assert get_error_codes(merge_into_project(context=" ")) == [("/context", "no_content")]
+    # Of a document, an append adds to both texts.
+    sent_texts = {"description": "1", "content": "2", "update_strategy": "append"}
+    row = Document(title="T", description="a", content="b")
+    fields = merging.apply_update_strategy(row, kind=DOCUMENT, sent=sent_texts).fields
+    assert (fields["description"], fields["content"]) == ("a\n\n1", "b\n\n2")
 
 
 def test_merged_text_beyond_its_limit_is_refused() -> None:

@@ -135,14 +135,10 @@ def test_restore_restores_parents_before_children_in_order(project: Project, doc
 
     assert read_dense_titles(project) == {"F": {}, "A": TREE["A"]}  # the restored document is last
     assert list(read_dense_titles(project)["A"]) == ["B", "D", "E"]
-
-
-def test_restore_without_its_parent_goes_to_the_root(project: Project, documents: dict[str, Document]) -> None:
+    # Without its parent, a document goes to the root.
     remove(documents["A"], promote=False)
-
     assert tree.restore_documents([documents["B"].pk, documents["C"].pk]) == (2, 1)
     assert read_dense_titles(project) == {"F": {}, "B": {"C": {}}}
-
     assert tree.restore_documents([documents["A"].pk]) == (1, 0)
     assert read_dense_titles(project) == {"F": {}, "B": {"C": {}}, "A": {}}
 

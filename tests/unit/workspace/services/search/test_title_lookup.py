@@ -31,20 +31,15 @@ def test_row_of_any_kind_is_found_by_its_name_or_title(project: Project, kind: s
         assert find(project, (kind, title)) == [row.pk]
 
 
-def test_project_is_found_by_its_name(project: Project) -> None:
+def test_project_is_found_by_its_name_and_an_exact_title_is_preferred(project: Project) -> None:
     ProjectFactory(name="Other")
-
-    project_id, other = find(project, ("project", "launch"), ("project", "Other"))
-
-    assert project_id == project.pk
-    assert isinstance(other, ArgumentError)
-
-
-def test_exact_title_is_preferred(project: Project) -> None:
     exact = make_row(project, "task", "Call")
     make_row(project, "task", "CALL")
 
-    assert find(project, ("task", "Call")) == [exact.pk]
+    project_id, other, task_id = find(project, ("project", "launch"), ("project", "Other"), ("task", "Call"))
+
+    assert (project_id, task_id) == (project.pk, exact.pk)
+    assert isinstance(other, ArgumentError)
 
 
 def test_ambiguous_title_is_refused_with_ids_newest_first(project: Project) -> None:
