@@ -64,6 +64,9 @@ def test_context_of_each_place_is_within_its_budgets(api: Api, surface: str) -> 
         assert _count_tokens(context) < MAX_INITIAL_TOKENS, name
         assert [layer for layer in context.layers if layer.is_cut or layer.tokens > layer.budget] == []
         assert "could not be loaded" not in context.system_message
+        tools = context.describe()[-1]
+        assert tools["name"] == "tools"
+        assert surface != "gateway" or 0 < tools["tokens"] <= tools["budget"] == budgets.GATEWAY_TOOLS
 
 
 def test_context_is_a_fraction_of_the_complete_data(api: Api) -> None:
@@ -101,9 +104,3 @@ def test_context_of_a_place_has_its_facts(api: Api, name: str, facts: tuple[str,
     assert name == "calendar" or text.count("\n- [") == 5  # tasks; of a task, those beside it
     assert name != "project" or context.names[HOMEPAGE_COPY] == "Draft the homepage copy"
     assert name != "task" or context.names[WEBSITE] == "Website relaunch"
-
-
-def test_tool_definitions_of_the_gateway_surface_are_within_their_budget(api: Api) -> None:
-    tools = _load(api, PLACES["global"]).describe()[-1]
-    assert tools["name"] == "tools"
-    assert 0 < tools["tokens"] <= tools["budget"] == budgets.GATEWAY_TOOLS

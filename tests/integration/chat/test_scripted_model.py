@@ -92,27 +92,21 @@ def start_chat(live_catalog: model.Catalog, make_key: Callable[..., str]) -> Cal
 
 
 @for_each("surface", ["gateway", "hybrid", "legacy"], undone=True)
-def test_question_about_the_plate_is_one_list(start_chat: Callable[..., MinimalChat], surface: str) -> None:
-    chat = start_chat(surface)
+def test_plate_is_one_list_and_details_are_one_search_and_one_get(
+    start_chat: Callable[..., MinimalChat], surface: str
+) -> None:
+    plate, details = start_chat(surface), start_chat(surface)
 
-    text = chat.send(PLATE)
+    tasks, description = plate.send(PLATE), details.send(DETAILS)
 
-    assert chat.called == ["onto.task.list" if surface == "gateway" else "list_onto_tasks"]
+    assert plate.called == ["onto.task.list" if surface == "gateway" else "list_onto_tasks"]
     open_tasks = Task.objects.filter(priority__lte=2, deleted_at=None).exclude(state_key="done")
     visible = open_tasks.filter(project__memberships__subject=DEMO_SUBJECT)
-    assert f"You have {visible.count()} open tasks" in text
-    assert "**Draft the homepage copy** — in progress, priority 1" in text
-
-
-@for_each("surface", ["gateway", "hybrid", "legacy"], undone=True)
-def test_details_are_one_search_and_one_get(start_chat: Callable[..., MinimalChat], surface: str) -> None:
-    chat = start_chat(surface)
-
-    text = chat.send(DETAILS)
-
+    assert f"You have {visible.count()} open tasks" in tasks
+    assert "**Draft the homepage copy** — in progress, priority 1" in tasks
     legacy = ["search_onto_tasks", "get_onto_task_details"]
-    assert chat.called == (legacy if surface == "legacy" else ["onto.task.search", "onto.task.get"])
-    assert Task.objects.get(pk=DEMO_TASK_ID).description in text
+    assert details.called == (legacy if surface == "legacy" else ["onto.task.search", "onto.task.get"])
+    assert Task.objects.get(pk=DEMO_TASK_ID).description in description
 
 
 @for_each("surface", ["gateway", "hybrid", "legacy"], undone=True)

@@ -75,15 +75,12 @@ def test_build_history_is_the_messages_of_chat_completions() -> None:
     assert not history.is_cut
 
 
-def test_build_history_does_not_repeat_an_answer_that_is_also_the_last_round() -> None:
+def test_build_history_does_not_repeat_an_answer_or_add_a_user_message_to_a_turn_that_continues() -> None:
     turn = PastTurn("Hello", (PastStep("Let me look.", (_call(),)), PastStep("Done.", ())), "Done.")
+    continues = PastTurn(None, (PastStep("", (_call(),)),), "Deleted.")
     expected = ["Let me look.", "Done."]
     assert [message["content"] for message in _build([turn]).messages if message["role"] == "assistant"] == expected
-
-
-def test_build_history_of_a_turn_that_continues_has_no_user_message() -> None:
-    history = _build([PastTurn(None, (PastStep("", (_call(),)),), "Deleted.")])
-    assert [message["role"] for message in history.messages] == ["assistant", "tool", "assistant"]
+    assert [message["role"] for message in _build([continues]).messages] == ["assistant", "tool", "assistant"]
 
 
 def test_build_history_puts_the_summary_first_counts_it_and_cuts_a_long_one() -> None:

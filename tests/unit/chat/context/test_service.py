@@ -30,11 +30,14 @@ from tests.unit.chat.context.gateway_answers import (
 
 @pytest.mark.parametrize("place", PLACES, ids=lambda place: place.type)
 def test_load_context_loads_everything_in_one_batch_of_reads(place: Place) -> None:
-    answers = GatewayAnswers()
-    load(answers, place)
+    answers = GatewayAnswers().answer("onto.project.get", make_project()).answer("onto.task.get", make_task())
+    context = load(answers, place)
     [entries] = answers.batches
     assert all(entry["type"] == "exec" for entry in entries)
     assert {entry["op"].rpartition(".")[2] for entry in entries} <= {"get", "list"}
+    # Of an empty workspace it is short.
+    assert not any(layer.is_cut for layer in context.layers)
+    assert sum(layer.tokens for layer in context.layers) < 700
 
 
 def test_load_context_refers_to_the_project_of_the_task_that_the_batch_reads() -> None:
@@ -43,15 +46,6 @@ def test_load_context_refers_to_the_project_of_the_task_that_the_batch_reads() -
     [[_, task, siblings]] = answers.batches
     assert task["op"] == "onto.task.get"
     assert siblings["args"]["project_id"] == {"$result": "1#/result/task/project_id"}
-
-
-@pytest.mark.parametrize("place", PLACES, ids=lambda place: place.type)
-def test_load_context_of_an_empty_workspace_is_short(place: Place) -> None:
-    context = load(
-        GatewayAnswers().answer("onto.project.get", make_project()).answer("onto.task.get", make_task()), place
-    )
-    assert not any(layer.is_cut for layer in context.layers)
-    assert sum(layer.tokens for layer in context.layers) < 700
 
 
 @pytest.mark.parametrize("place", [PROJECT, TASK], ids=lambda place: place.type)

@@ -15,7 +15,7 @@ from tests.support.rows.factories import (
     TaskFactory,
 )
 from workspace.entity_types import DOCUMENT, GOAL, MILESTONE, PLAN, PROJECT, TASK, EntityType
-from workspace.models import Document, MemberRole, Project, Task
+from workspace.models import MemberRole, Task
 from workspace.services import access
 
 KINDS = for_each("kind", [PROJECT, TASK, DOCUMENT, GOAL, PLAN, MILESTONE])
@@ -69,26 +69,6 @@ def test_visibility_filters_agree_with_the_policy(task: Task, kind: EntityType, 
 
     assert row.subject_role == role
     assert kind.get_rows().changeable_by(role.value).filter(pk=id).exists() is access.check_change(role=role).allowed
-
-
-def test_rows_of_a_deleted_project_are_invisible(task: Task) -> None:
-    Project.objects.filter(pk=task.project_id).update(deleted_at=MADE_AT)
-
-    assert not Task.objects.alive().filter(pk=task.pk).exists()
-    assert not Project.objects.alive().filter(pk=task.project_id).exists()
-    assert not Task.objects.visible_to("owner").exists()
-    assert not Document.objects.visible_to("owner").exists()
-
-
-def test_project_counts_omit_deleted_tasks(task: Task) -> None:
-    TaskFactory(project=task.project, state_key="done")
-    TaskFactory(project=task.project, state_key="done", deleted_at=MADE_AT)
-    empty = ProjectFactory()
-
-    counted = {p.pk: (p.task_count, p.completed_task_count) for p in Project.objects.with_context()}
-
-    assert counted[task.project_id] == (2, 1)
-    assert counted[empty.pk] == (0, 0)
 
 
 @for_each("props", [None, [], [1], "text", 5], undone=True)

@@ -52,9 +52,4 @@ def test_spans_are_in_minutes_of_the_day() -> None:
 
     assert working_week.parse_spans(hours, 1) == [(0, 375), (1320, 1440)]
     assert working_week.parse_spans(hours, 0) == []
-
-
-def test_default_hours_are_valid_and_leave_out_the_weekend() -> None:
-    working_week.validate_week(working_week.usual())
-
     assert [len(working_week.parse_spans(working_week.usual(), day)) for day in range(7)] == [1, 1, 1, 1, 1, 0, 0]

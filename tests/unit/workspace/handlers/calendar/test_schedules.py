@@ -187,23 +187,18 @@ def test_schedule_with_the_same_values_is_unchanged(task: Task) -> None:
     assert len(outcome.result["events"]) == 1
 
 
-def test_schedule_warns_about_a_past_time(task: Task) -> None:
-    assert schedule(task, "2026-03-01T09:00").result["message"].endswith("That time is in the past.")
-
-
-def test_schedule_with_a_count_ends_at_the_last_occurrence(task: Task) -> None:
+def test_schedule_ends_at_the_last_of_a_count_or_includes_the_last_day(task: Task) -> None:
     outcome = schedule(task, "2026-03-27T09:00", recurrence="weekdays", recurrence_count=3)
 
     assert outcome.result["task"]["recurrence_until"] == "2026-03-31T07:00:00Z"
     assert outcome.result["message"].endswith("weekdays until 2026-03-31T09:00:00+02:00.")
     assert len(list_starts(time_min="2026-03-27", time_max="2026-12-31")) == 3
 
-
-def test_schedule_until_a_day_includes_that_day(task: Task) -> None:
     schedule(task, "2026-01-31T16:00", recurrence="monthly", recurrence_until="2026-04-30")
-
     expected = ["2026-01-31T16:00", "2026-02-28T16:00", "2026-03-31T16:00", "2026-04-30T16:00"]
     assert list_starts(time_min="2026-01-01", time_max="2026-12-31") == expected
+    once = schedule(task, "2026-01-31T16:00", recurrence=None)
+    assert once.result["message"].endswith("That time is in the past.")
 
 
 def test_schedule_keeps_recurrence_and_its_end_unless_null_clears_them(task: Task) -> None:

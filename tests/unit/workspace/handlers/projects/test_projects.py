@@ -175,6 +175,7 @@ def test_project_row_counts_its_contents(db: None) -> None:
     project = ProjectFactory()
     TaskFactory.create_batch(2, project=project)
     TaskFactory(project=project, state_key="done")
+    TaskFactory(project=project, state_key="done", deleted_at=MADE_AT)
     Plan.objects.create(project=project, name="Phase")
     DocumentFactory(project=project, type_key="document.note.call")
     DocumentFactory(project=project, type_key="document.brain_dump", deleted_at=MADE_AT)

@@ -75,15 +75,12 @@ def test_row_is_found_by_some_words_of_its_title(project: Project, title: str, f
     assert find_rows("profile", title, "owner", "") == find_rows("nothing", title, "owner", "") == ([], False)
 
 
-def test_rows_that_the_subject_cannot_see_or_that_are_deleted_are_not_found(project: Project) -> None:
+def test_rows_and_projects_that_the_subject_cannot_see_are_not_found(project: Project) -> None:
     row = TaskFactory(project=project, title="Order beech")
     MembershipFactory(project=ProjectFactory(name="Elsewhere"), subject="stranger")
 
-    assert list_titles("Order beech", subject="stranger") == ([], False)
-    assert find_project("task", str(row.pk), "stranger") is None
-    assert find_project("task", str(row.pk), "owner") == str(project.pk)
-
-
-def test_project_is_found_by_its_name(project: Project) -> None:
     assert list_titles("roof garden", entity="project") == (["Roof garden"], True)
-    assert find_project("project", str(project.pk), "owner") == str(project.pk)
+    assert list_titles("Order beech", subject="stranger") == ([], False)
+    for entity, id in (("task", row.pk), ("project", project.pk)):
+        assert find_project(entity, str(id), "stranger") is None
+        assert find_project(entity, str(id), "owner") == str(project.pk)
