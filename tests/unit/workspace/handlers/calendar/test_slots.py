@@ -63,12 +63,9 @@ def test_find_returns_working_hours_minus_events(db: None) -> None:
     assert (result["total"], result["has_more"]) == (3, False)
     expected = {"time_min": "2026-03-02T00:00", "time_max": "2026-03-03T00:00", "time_zone": "Europe/Berlin"}
     assert result["time_range"] == expected
-
-
-def test_find_omits_slots_that_are_too_short(db: None) -> None:
-    make_busy_event("2026-03-02T09:00")
-
-    assert list_free_slots(**MONDAY, duration_minutes=61) == ["2026-03-02T11:00:00+01:00 to 2026-03-02T17:00:00+01:00"]
+    assert list_free_slots(**MONDAY, duration_minutes=91) == ["2026-03-02T13:00:00+01:00 to 2026-03-02T17:00:00+01:00"]
+    # A subject without a profile has the default hours, and none of these events.
+    assert list_free_slots(**MONDAY, subject="somebody") == ["2026-03-02T09:00:00Z to 2026-03-02T17:00:00Z"]
 
 
 def test_find_searches_a_week_ahead_on_quarter_hours(db: None) -> None:
@@ -152,9 +149,3 @@ def test_find_respects_only_events_that_the_subject_can_see(db: None) -> None:
         "2026-03-02T09:00:00+01:00 to 2026-03-02T13:00:00+01:00",
         "2026-03-02T14:00:00+01:00 to 2026-03-02T17:00:00+01:00",
     ]
-
-
-def test_find_uses_defaults_for_a_subject_without_a_profile(db: None) -> None:
-    make_busy_event("2026-03-02T09:00")  # the owner's
-
-    assert list_free_slots(**MONDAY, subject="somebody") == ["2026-03-02T09:00:00Z to 2026-03-02T17:00:00Z"]
