@@ -166,6 +166,7 @@ def test_get_fits_the_project_context_into_the_remaining_characters(project: Pro
         "context": "c" * 500,
         "truncated": {"context": {"shown": 500, "length": 900, "next_offset": 500}},
     }
+    Project.objects.update(executive_summary="")
     Task.objects.update(description="d" * 700)
     assert get(task, include_project_context=True, max_chars=500)["message"] == (
         "The complete task. Cut: description; onto.task.get with field and offset returns the rest. "
