@@ -30,7 +30,6 @@ ALL = "--all"
 NOTHING_RAN = 5  # pytest's exit code
 SLOWEST = 10  # tests and modules that are listed at the end
 OTHER_PORTS = 8  # shares of test ports (tests/support/servers/processes.py) that the second run begins after
-FEW = 3  # failed tests that are run once more, alone: more failures are not an accident
 
 # What pytest's exit codes mean where the counts do not show it.
 CODES = {2: ", interrupted", 3: ", error inside pytest", 4: ", pytest refused its arguments", 5: ", no test ran"}
@@ -45,7 +44,6 @@ class Run:
     seconds: float = 0
     passed: int = 0
     failed: int = 0
-    unstable: int = 0  # of the passed: failed, then passed when nothing else ran
     left_out: Counter[str] = field(default_factory=Counter)
     seconds_by_test: Counter[str] = field(default_factory=Counter)  # set-up and teardown included
     seconds_by_module: Counter[str] = field(default_factory=Counter)
@@ -123,9 +121,8 @@ def _run_both(on_sqlite: list[str], on_postgres: list[str]) -> list[Run]:
         try:
             server = stack.enter_context(databases.open_postgres())
         except NoPostgres as error:
-            run = sqlite.run()
-            sqlite.try_again()
-            return [run, Run(name="PostgreSQL", left_out=Counter({f"the suite on PostgreSQL: {error}": 1}))]
+            left_out = Counter({f"the suite on PostgreSQL: {error}": 1})
+            return [sqlite.run(), Run(name="PostgreSQL", left_out=left_out)]
         postgres = _Suite(server, seed, on_postgres, share=OTHER_PORTS)
         if "--pdb" in on_sqlite:
             return [sqlite.run(), postgres.run()]
@@ -133,8 +130,6 @@ def _run_both(on_sqlite: list[str], on_postgres: list[str]) -> list[Run]:
             runs = [sqlite.run(), postgres.finish(process)]
             output.seek(0)
             print(f"\n== {server.label}\n{output.read()}", flush=True)
-        for suite in (sqlite, postgres):
-            suite.try_again()
     return runs
 
 
@@ -161,14 +156,21 @@ class _Suite:
 
     @contextmanager
     def started(self, output: IO[str] | None) -> Iterator[subprocess.Popen[bytes]]:
-        """Start it, and stop it if the block is left before it ended."""
+        """Start it, and stop it if the block is left before it ended. It then has time to drop its databases."""
         hint = f"ARGS={self._arguments[0]} repeats this order"
         print(f"\n== {self._run.name} ({self._workers} workers; {hint})", flush=True)
         self._report.unlink(missing_ok=True)
         command = [sys.executable, "-m", "pytest", f"--junit-xml={self._report}", "-n", "auto", *self._arguments]
         process = subprocess.Popen(command, cwd=ROOT, env=self._environment, stdout=output, stderr=output)
-        with _stopped_with_us(process):
+        try:
             yield process
+        except KeyboardInterrupt:  # which pytest got, too
+            process.wait()
+            raise
+        finally:
+            if process.poll() is None:
+                process.send_signal(signal.SIGINT)
+                process.wait()
 
     def finish(self, process: subprocess.Popen[bytes]) -> Run:
         """Wait for its end and count."""
@@ -176,43 +178,6 @@ class _Suite:
         if self._report.exists():
             _count(self._run, self._report)
         return self._run
-
-    def try_again(self) -> None:
-        """Run a few failed tests once more, one at a time.
-
-        A machine that stands still for seconds can fail a test that waits for something. Such a test has a bug in how
-        it waits, so it is listed; but it says nothing about the change under test.
-        """
-        run = self._run
-        if run.code != 1 or not 0 < run.failed <= FEW or "--pdb" in self._arguments:
-            return
-        print(f"\n== {run.name}: the failed tests again, alone", flush=True)
-        alone = ["-n", "0", "-p", "no:randomly", "--last-failed", "--last-failed-no-failures=none"]
-        chosen = [each for each in self._arguments if not each.startswith("--randomly-seed")]
-        again = Run(name=run.name)
-        report = self._report.with_suffix(".again.xml")
-        command = [sys.executable, "-m", "pytest", f"--junit-xml={report}", *chosen, *alone]
-        with _stopped_with_us(subprocess.Popen(command, cwd=ROOT, env=self._environment)) as process:
-            again.code = process.wait()
-        if report.exists():
-            _count(again, report)
-        if again.code == 0 and again.passed == run.failed:
-            run.code, run.unstable = 0, again.passed
-            run.passed, run.failed = run.passed + again.passed, 0
-
-
-@contextmanager
-def _stopped_with_us(process: "subprocess.Popen[bytes]") -> Iterator["subprocess.Popen[bytes]"]:
-    """Give pytest time to drop its databases when we are stopped. It gets Ctrl-C by itself."""
-    try:
-        yield process
-    except KeyboardInterrupt:
-        process.wait()
-        raise
-    finally:
-        if process.poll() is None:
-            process.send_signal(signal.SIGINT)
-            process.wait()
 
 
 def _count(run: Run, report: Path) -> None:
@@ -247,8 +212,6 @@ def _print_outcome(runs: list[Run]) -> None:
         ended = "" if run.is_good else f"  failed{CODES.get(run.code, '')}"
         print(f"{run.name:{width}}  {run.passed:6}  {run.failed:6}  {skipped:7}  {run.seconds:7.1f}{ended}")
 
-    if unstable := sum(run.unstable for run in runs):
-        print(f"\nUnstable: {unstable} failed, then passed alone. Their failures are above: fix how these tests wait.")
     left_out = sum((run.left_out for run in runs), Counter[str]())
     print("\nLeft out:" if left_out else "\nNothing was left out.")
     for reason, count in left_out.most_common():
