@@ -32,7 +32,7 @@ from tests.support.console.admin_models import run_action
 from tests.support.loops import for_each
 from workspace.demo import DEMO_SUBJECT
 
-pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
+pytestmark = pytest.mark.django_db
 
 GATEWAY = "http://testserver"
 RESOURCE = f"{GATEWAY}/mcp"
@@ -159,6 +159,7 @@ def test_keys_work_as_before_while_it_is_on(oauth: None, make_key: Callable[...,
 # --- the pages --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.both_databases
 def test_user_who_is_not_staff_signs_in_and_comes_back_to_the_question(
     oauth: None, application: Application, user: User
 ) -> None:
@@ -450,6 +451,7 @@ def test_refresh_token_ends_after_thirty_days(client_of_ana: OAuthClient) -> Non
         assert client_of_ana.refresh(tokens["refresh_token"]).json()["error"] == "invalid_grant"
 
 
+@pytest.mark.both_databases
 def test_refresh_token_that_is_used_twice_ends_the_access(client_of_ana: OAuthClient) -> None:
     tokens = client_of_ana.sign_in()
     renewed = client_of_ana.refresh(tokens["refresh_token"]).json()
@@ -460,6 +462,7 @@ def test_refresh_token_that_is_used_twice_ends_the_access(client_of_ana: OAuthCl
     assert client_of_ana.refresh(renewed["refresh_token"]).json()["error"] == "invalid_grant"
 
 
+@pytest.mark.both_databases
 def test_second_of_two_refreshes_at_once_is_refused(
     client_of_ana: OAuthClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -583,6 +586,7 @@ def test_revocation_by_another_application_does_nothing(client_of_ana: OAuthClie
     assert is_let_in(token)
 
 
+@pytest.mark.both_databases
 def test_new_sign_in_after_a_revocation_does_not_revive_old_tokens(client_of_ana: OAuthClient) -> None:
     old = client_of_ana.sign_in()
     revoke_key()
@@ -655,6 +659,7 @@ def test_admin_registers_an_application(oauth: None, user: User, admin_client: H
     assert OAuthClient(application.client_id, RESOURCE, user).sign_in()["access_token"]
 
 
+@pytest.mark.both_databases
 def test_expired_tokens_are_deleted(client_of_ana: OAuthClient) -> None:
     client_of_ana.sign_in()
     at = timezone.now() + timedelta(days=31)
@@ -667,6 +672,7 @@ def test_expired_tokens_are_deleted(client_of_ana: OAuthClient) -> None:
     assert SignedInApplication.objects.exists()
 
 
+@pytest.mark.both_databases
 def test_application_with_a_long_name_can_be_let_in(user: User) -> None:
     link = sign_ins.let_in(register_application("x" * 255), user, at=timezone.now())
 
@@ -715,6 +721,7 @@ def unregistered(oauth: None, user: User) -> OAuthClient:
     return OAuthClient(DOCUMENT_URL, RESOURCE, user)
 
 
+@pytest.mark.both_databases
 def test_application_that_describes_itself_signs_in(unregistered: OAuthClient, documents: Documents) -> None:
     text = unregistered.ask().content.decode()
     tokens = unregistered.sign_in()

@@ -20,7 +20,7 @@ from core.sign_in.throttle import PAIR_LIMIT
 from tests.support.console.admin_models import run_action
 from tests.support.console.totp import build_code
 
-pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
+pytestmark = pytest.mark.django_db
 
 PASSWORD = "a password of ana"
 FACTORS, ADD_APP, SHOW = (
@@ -72,6 +72,7 @@ def is_asked(response: HttpResponse) -> bool:
     return response.status_code == 302 and response.headers["Location"].startswith(SHOW)
 
 
+@pytest.mark.both_databases
 def test_password_is_enough_without_a_second_factor(ana: User) -> None:
     http = sign_in()
 
@@ -106,6 +107,7 @@ def test_page_that_was_asked_for_follows(ana: User) -> None:
     assert response.headers["Location"] == f"{SHOW}?next=%2Fadmin%2Fregistry%2Fop%2F%3Fq%3Dtask"
 
 
+@pytest.mark.both_databases
 def test_recovery_code_works_once(ana: User) -> None:
     first = sign_in()
     add_app(first)
@@ -152,6 +154,7 @@ def required(settings: Any) -> None:
     settings.GATEWAY_REQUIRE_SECOND_FACTOR = True
 
 
+@pytest.mark.both_databases
 @pytest.mark.django_db(transaction=True)  # the library notes a new one when it is committed
 def test_staff_without_a_second_factor_are_sent_to_add_one(ana: User, required: None) -> None:
     http = sign_in()
@@ -179,6 +182,7 @@ def test_session_from_before_the_setting_is_asked(ana: User, settings: Any) -> N
 # --- help for people who lost a device --------------------------------------------------------------------------------
 
 
+@pytest.mark.both_databases
 def test_admin_removes_second_factors(ana: User, admin_client: HttpClient) -> None:
     add_app(sign_in())
     page = read(admin_client.get(f"/admin/auth/user/{ana.pk}/change/"))

@@ -24,7 +24,7 @@ from registry.catalog.connections import ConnectionConfig
 from registry.models import Connection
 from tests.support.upstreams.oauth_upstream import OAuthUpstream
 
-pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
+pytestmark = pytest.mark.django_db
 
 GATEWAY = "https://gateway.example.com"
 
@@ -82,6 +82,7 @@ def assert_failed(response: HttpResponse, message: str) -> None:
     assert "Go back to the conversation and ask for a new link." in text
 
 
+@pytest.mark.both_databases
 def test_a_link_leads_to_a_grant(client: HttpClient, upstream: OAuthUpstream, config: ConnectionConfig) -> None:
     query = begin(client, config)
     upstream.issued = {"expires_in": 3600, "refresh_token": "canary-refresh", "scope": "a"}
@@ -124,6 +125,7 @@ def test_the_upstream_gets_what_the_protocol_asks_for(
     assert 43 <= len(form["code_verifier"]) <= 128
 
 
+@pytest.mark.both_databases
 def test_signing_in_again_replaces_the_grant(
     client: HttpClient, upstream: OAuthUpstream, config: ConnectionConfig
 ) -> None:
@@ -134,6 +136,7 @@ def test_signing_in_again_replaces_the_grant(
     assert upstream.send(config, subject="ana").headers["authorization"] == "Bearer canary-access-2"
 
 
+@pytest.mark.both_databases
 def test_a_state_is_valid_once_also_if_the_exchange_fails(
     client: HttpClient, upstream: OAuthUpstream, config: ConnectionConfig
 ) -> None:
@@ -222,6 +225,7 @@ def test_a_missing_setting_is_named(config: ConnectionConfig, settings: Any, nam
     assert (error.value.status, error.value.reason) == (503, "not_configured")
 
 
+@pytest.mark.both_databases
 def test_old_sign_ins_are_deleted(client: HttpClient, config: ConnectionConfig) -> None:
     begin(client, config)
 

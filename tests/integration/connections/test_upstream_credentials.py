@@ -30,7 +30,7 @@ from tests.support.console.admin_models import get_admin_url
 from tests.support.loops import for_each
 from tests.support.upstreams.oauth_upstream import OAuthUpstream, ReceivedRequest, build_call
 
-pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
+pytestmark = pytest.mark.django_db
 
 SECRET = "canary-5c1e-secret"
 REFRESH_TOKEN = "canary-refresh-0"
@@ -291,6 +291,7 @@ def test_the_grant_of_the_end_user_is_used(upstream: OAuthUpstream) -> None:
     assert get_error(config, subject="").reason == "subject_required"
 
 
+@pytest.mark.both_databases
 def test_an_expired_grant_is_renewed_and_keeps_its_refresh_token(upstream: OAuthUpstream) -> None:
     config = upstream.connect(auth="user_oauth")
     set_secret("client_secret")
@@ -346,6 +347,7 @@ def run_together(count: int, upstream: OAuthUpstream, config: ConnectionConfig) 
     return [each.headers["Authorization"] for each in sent]
 
 
+@pytest.mark.both_databases
 @pytest.mark.django_db(transaction=True)
 def test_calls_at_the_same_moment_renew_a_grant_once(upstream: OAuthUpstream) -> None:
     config = upstream.connect(auth="user_oauth")
@@ -356,6 +358,7 @@ def test_calls_at_the_same_moment_renew_a_grant_once(upstream: OAuthUpstream) ->
     assert len(upstream.token_requests) == 1
 
 
+@pytest.mark.both_databases
 @pytest.mark.django_db(transaction=True)
 def test_calls_at_the_same_moment_fetch_a_token_once(upstream: OAuthUpstream) -> None:
     config = upstream.connect(auth="client_credentials")
@@ -369,6 +372,7 @@ def test_calls_at_the_same_moment_fetch_a_token_once(upstream: OAuthUpstream) ->
 # --- administrators ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.both_databases
 def test_rotating_keys_encrypts_everything_again(upstream: OAuthUpstream, settings: Any) -> None:
     old, new = (Fernet.generate_key().decode() for _ in range(2))
     settings.GATEWAY_ENCRYPTION_KEYS = [old]

@@ -17,7 +17,7 @@ from console.reports import stored_views
 from console.reports.stored_views import MAX_NAME_LENGTH, MAX_VIEWS
 from tests.support.loops import for_each
 
-pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
+pytestmark = pytest.mark.django_db
 
 EVENTS = "analytics_operationevent_changelist"
 
@@ -77,12 +77,14 @@ def test_each_filter_of_a_report_is_removed_alone(pia: HttpClient) -> None:
     assert read_chips(read_page(pia, "report_overview")) == {}
 
 
+@pytest.mark.both_databases
 def test_sides_of_a_comparison_stay_when_a_filter_goes(pia: HttpClient) -> None:
     page = read_page(pia, "report_comparison", "first=a&second=b&model=m")
 
     assert read_chips(page) == {"Model: m": {"first": "a", "second": "b", "days": "28"}}
 
 
+@pytest.mark.both_databases
 def test_each_filter_of_the_events_is_removed_alone(pia: HttpClient) -> None:
     query = {
         "ok__exact": "0",
@@ -149,6 +151,7 @@ def test_audit_log_has_shared_views_only(pia: HttpClient) -> None:
     assert "days=30" not in str(list(log.values_list("changes", flat=True)))
 
 
+@pytest.mark.both_databases
 def test_shared_view_is_seen_by_others_who_cannot_delete_it(pia: HttpClient) -> None:
     una = sign_in("una", "Auditor")
     save(pia, EVENTS, name="Private", query="ok__exact=0")
@@ -166,6 +169,7 @@ def test_shared_view_is_seen_by_others_who_cannot_delete_it(pia: HttpClient) -> 
     assert "Private" not in views
 
 
+@pytest.mark.both_databases
 def test_saving_under_the_same_name_replaces_the_view(pia: HttpClient) -> None:
     save(pia, query="days=7")
     save(pia, query="days=90", is_shared="on")

@@ -19,7 +19,7 @@ from registry.releases import stored_releases
 from tests.support.clients.api import Api
 from tests.support.rows.catalog_fixture import publish_draft
 
-pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
+pytestmark = pytest.mark.django_db
 
 USERS = [f"user-{number}" for number in range(100)]
 FORM: dict[str, Any] = {
@@ -76,6 +76,7 @@ def test_new_cohort_shows_how_many_users_move_and_what_they_gain(admin_client: H
     assert not Cohort.objects.exists()
 
 
+@pytest.mark.both_databases
 def test_effect_uses_unsaved_rules_of_the_form(admin_client: HttpClient) -> None:
     rule = {"rules-0-attribute": "environment", "rules-0-operator": "in", "rules-0-values": "dev", "rules-0-trait": ""}
 
@@ -110,6 +111,7 @@ def test_delete_page_shows_the_effect_on_users(admin_client: HttpClient) -> None
     assert f"{count_within(25)} of last week's 100 users move from gateway to legacy." in page
 
 
+@pytest.mark.both_databases
 def test_delete_action_shows_the_effect_of_all_cohorts(admin_client: HttpClient) -> None:
     surface, copy = (
         create_cohort(),
@@ -127,6 +129,7 @@ def test_delete_action_shows_the_effect_of_all_cohorts(admin_client: HttpClient)
     assert not Cohort.objects.exists()
 
 
+@pytest.mark.both_databases
 def test_cohort_keeps_its_flag(admin_client: HttpClient) -> None:
     cohort = create_cohort()
 
@@ -145,6 +148,7 @@ def test_effect_explains_the_master_switch_when_it_is_off(admin_client: HttpClie
     assert "master switch" not in preview_effect(admin_client, flag=FlagKey.RELEASE, variant="live")
 
 
+@pytest.mark.both_databases
 def test_flag_that_is_turned_off_shows_the_effect_on_users(admin_client: HttpClient) -> None:
     create_cohort()
 
@@ -224,6 +228,7 @@ def test_who_page_is_filled_in_from_the_seen_user(admin_client: HttpClient) -> N
     assert "beta=true\nplan=pro" in page
 
 
+@pytest.mark.both_databases
 def test_exposures_have_the_titles_of_flags_and_the_names_of_releases(admin_client: HttpClient) -> None:
     version = stored_releases.get_live_release().version
     Assignment.objects.create(

@@ -13,8 +13,6 @@ from registry.releases import lifecycle, publishing, stored_releases
 from tests.support.clients.api import Api, assert_refused
 from tests.support.loops import for_each
 
-pytestmark = pytest.mark.both_databases
-
 AT = datetime(2027, 3, 1, 9, 0, tzinfo=UTC)
 PATH = "onto.task.update"
 
@@ -37,6 +35,7 @@ def read_all_pages(api: Api, limit: int) -> list[list[dict[str, Any]]]:
             return pages
 
 
+@pytest.mark.both_databases
 def test_releases_are_listed_newest_first(api: Api) -> None:
     shipped = stored_releases.get_live_release()
     first, second = publish_edition(1), publish_edition(4)
@@ -63,6 +62,7 @@ def test_releases_are_listed_newest_first(api: Api) -> None:
     assert (response["results"][1]["live"], response["results"][1]["note"]) == (True, "Note 1")
 
 
+@pytest.mark.both_databases
 def test_pages_list_each_release_once(api: Api) -> None:
     for number in range(6):
         publish_edition(number)

@@ -15,7 +15,7 @@ from tests.support.clients.api import Api
 from tests.support.rows.analytics_rows import store_contents
 from workspace.demo import DEMO_PROJECT_ID, DEMO_TASK_ID
 
-pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
+pytestmark = pytest.mark.django_db
 
 REVIEW = "/admin/registry/release/review/"
 LIST, GET, UPDATE = "onto.task.list", "onto.task.get", "onto.task.update"
@@ -46,6 +46,7 @@ def change_schema(op: str, change: Callable[[dict[str, Any]], object]) -> None:
     row.save()
 
 
+@pytest.mark.both_databases
 def test_calls_that_would_fail_are_counted_with_their_reason_and_events(
     api: Api, read_review: Callable[[], str]
 ) -> None:

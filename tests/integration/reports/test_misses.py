@@ -19,7 +19,7 @@ from tests.support.clients.api import Api
 from tests.support.console import role_matrix
 from tests.support.rows.analytics_rows import store_contents
 
-pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
+pytestmark = pytest.mark.django_db
 
 REPORT = "/admin/reports/misses/"
 WORDS = "snooze <b>it</b> for a week"
@@ -62,6 +62,7 @@ def read_links(http: HttpClient, table: str, **query: str) -> dict[str, str]:
     return {label.partition("<")[0]: unescape(url) for url, _, label in parts}
 
 
+@pytest.mark.both_databases
 def test_report_lists_what_was_missed_with_its_release(
     make_misses: Callable[[], None], admin_client: HttpClient
 ) -> None:
@@ -203,6 +204,7 @@ def test_who_may_not_edit_sees_no_links(make_misses: Callable[[], None], client:
     assert reverse("admin:registry_op_edit") not in page.content.decode()
 
 
+@pytest.mark.both_databases
 def test_stored_words_are_prefilled_only_for_who_may_see_events(
     make_misses: Callable[[], None], client: HttpClient, django_user_model: Any
 ) -> None:

@@ -14,7 +14,7 @@ from console.activity import turn_trace
 from registry.models import Release
 from tests.support.loops import for_each
 
-pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
+pytestmark = pytest.mark.django_db
 
 AT = datetime(2026, 3, 1, 12, tzinfo=UTC)
 KEY = {"client": "chat", "session": "s", "turn": "t"}
@@ -36,6 +36,7 @@ def read_page(http: HttpClient, turn: Turn) -> str:
     return " ".join(response.content.decode().replace("<wbr>", "").split())
 
 
+@pytest.mark.both_databases
 def test_trace_shows_each_event_with_what_it_cost_and_what_came_next(
     live_catalog: Any, turn: Turn, admin_client: HttpClient
 ) -> None:

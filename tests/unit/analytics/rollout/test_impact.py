@@ -1,4 +1,3 @@
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,8 +12,6 @@ from analytics.rollout.evaluation import (
     TargetingRule,
 )
 from analytics.rollout.impact import RolloutImpact, VariantChange
-
-pytestmark = pytest.mark.both_databases
 
 SURFACE = FlagKey.SURFACE
 CONTEXTS = [

@@ -16,7 +16,7 @@ from tests.support.console.admin_pages import get_registry_url, open_form, read_
 from tests.support.loops import for_each
 from tests.support.rows.copy_rows import make_op
 
-pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
+pytestmark = pytest.mark.django_db
 
 
 def list_changes() -> list[tuple[str, str, str, list[str]]]:
@@ -47,6 +47,7 @@ def test_saving_a_form_as_a_browser_sends_it_records_nothing(admin_client: Clien
     assert list_changes() == []
 
 
+@pytest.mark.both_databases
 def test_added_and_removed_rows_are_recorded(admin_client: Client) -> None:
     op = make_op()
     PolicyRule.objects.all().delete()
@@ -112,6 +113,7 @@ def test_form_without_its_version_saves_nothing_at_first(admin_client: Client, s
     assert op.summary != "Mine"
 
 
+@pytest.mark.both_databases
 def test_save_is_refused_when_other_code_changed_the_row(admin_client: Client) -> None:
     op = make_op()
     group = Group.objects.get(path="onto")
@@ -123,6 +125,7 @@ def test_save_is_refused_when_other_code_changed_the_row(admin_client: Client) -
         assert "Nothing was saved" in save_row(admin_client, row, sent).content.decode()
 
 
+@pytest.mark.both_databases
 def test_admin_reverts_changes(admin_client: Client) -> None:
     op = make_op()
     for summary in ("First", "Second"):
@@ -142,6 +145,7 @@ def test_admin_reverts_changes(admin_client: Client) -> None:
     assert [message.split(":")[0] for message in both[-2:]] == ["Reverted in the draft", "Reverted in the draft"]
 
 
+@pytest.mark.both_databases
 def test_entry_is_reverted_after_a_preview(admin_client: Client) -> None:
     op = make_op()
     sent = open_form(admin_client, op)

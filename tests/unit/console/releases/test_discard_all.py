@@ -15,7 +15,7 @@ from registry.releases import lifecycle, publishing, stored_releases
 from tests.support.console.admin_pages import get_registry_url, read_text
 from tests.support.rows.copy_rows import change_row, make_op
 
-pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
+pytestmark = pytest.mark.django_db
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 
@@ -56,6 +56,7 @@ def test_rollback_asks_whether_to_keep_what_was_taken_back(
     assert html.escape(HOSTILE) in page
 
 
+@pytest.mark.both_databases
 def test_discarding_sets_the_draft_to_what_is_live(admin_client: Client, published: Release, newer: Release) -> None:
     run_action(admin_client, "make_live", published)
 
@@ -105,6 +106,7 @@ def test_withdrawal_asks_if_the_draft_has_changes_of_that_release(
     assert "Discard all 2 changes" in page
 
 
+@pytest.mark.both_databases
 def test_withdrawal_of_an_older_release_raises_no_question_about_new_edits(
     admin_client: Client, published: Release, newer: Release
 ) -> None:

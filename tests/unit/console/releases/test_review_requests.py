@@ -18,7 +18,7 @@ from registry.releases import stored_releases
 from tests.support.console.admin_pages import get_registry_url, read_text
 from tests.support.rows.copy_rows import change_row
 
-pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
+pytestmark = pytest.mark.django_db
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 URL = "admin:registry_release_review"
@@ -177,6 +177,7 @@ def second_person(settings: Any) -> None:
     settings.GATEWAY_REVIEW_REQUIRED = True
 
 
+@pytest.mark.both_databases
 @pytest.mark.usefixtures("second_person")
 def test_editor_publishes_only_with_the_approval_of_somebody_else(
     published: Release, admin: Client, sign_in: Callable[[str, str], Client]
@@ -291,6 +292,7 @@ def test_mails_go_to_those_who_may_approve_and_the_answer_to_who_asked(
     assert asked.link.endswith("/admin/registry/release/review/#discussion")
 
 
+@pytest.mark.both_databases
 @pytest.mark.usefixtures("mailed")
 def test_message_that_cannot_be_sent_shows_on_the_desk(changed: Release, editor: Client, admin: Client) -> None:
     take_step(editor, "ask")

@@ -20,7 +20,7 @@ from registry.reviews import scheduling
 from tests.support.console.admin_pages import get_registry_url, read_text
 from tests.support.rows.copy_rows import change_row
 
-pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
+pytestmark = pytest.mark.django_db
 
 URL = "admin:registry_release_review"
 HOSTILE = "<img src=x onerror=alert(1)>"
@@ -161,12 +161,14 @@ def test_invalid_time_is_refused_and_nothing_typed_is_lost(
     assert stored_releases.get_live_release() == changed
 
 
+@pytest.mark.both_databases
 def test_only_one_publish_waits(admin_client: Client, changed: Release) -> None:
     schedule(admin_client)
 
     assert "A publish is already scheduled. Cancel it first." in read_text(schedule(admin_client))
 
 
+@pytest.mark.both_databases
 def test_publish_goes_on_after_its_process_died(
     admin_client: Client, changed: Release, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -179,6 +181,7 @@ def test_publish_goes_on_after_its_process_died(
     assert run_job(monkeypatch).state == "published"
 
 
+@pytest.mark.both_databases
 def test_process_that_stood_still_does_not_change_the_end(
     admin_client: Client, changed: Release, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -203,6 +206,7 @@ def test_process_that_stood_still_does_not_change_the_end(
     assert Activation.objects.count() == 2
 
 
+@pytest.mark.both_databases
 def test_publish_that_is_cancelled_after_its_claim_is_not_done(
     admin_client: Client, changed: Release, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -218,6 +222,7 @@ def test_publish_that_is_cancelled_after_its_claim_is_not_done(
     assert Activation.objects.count() == 1
 
 
+@pytest.mark.both_databases
 def test_publish_that_was_done_before_the_process_died_is_not_done_twice(
     admin_client: Client, changed: Release, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -247,6 +252,7 @@ def test_unexpected_error_is_told_too(
     assert "scheduled_publish.failed" in caplog.text
 
 
+@pytest.mark.both_databases
 def test_last_editor_needs_an_approval_to_schedule(admin_client: Client, changed: Release, settings: Any) -> None:
     settings.GATEWAY_REVIEW_REQUIRED = True
     change_op("By admin")

@@ -16,7 +16,7 @@ from audit import audit_log
 from console.rollout import cohort_facts
 from tests.support.console.admin_pages import read_text
 
-pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
+pytestmark = pytest.mark.django_db
 
 AT = datetime.now(UTC)
 
@@ -54,6 +54,7 @@ def test_cohort_page_shows_exposures_over_time_and_changes(admin_client: HttpCli
     assert "pia: 5% → 25%" in page
 
 
+@pytest.mark.both_databases
 def test_cohort_page_shows_no_figures_to_those_who_may_not_see_them(client: HttpClient, cohort: Cohort) -> None:
     user = User.objects.create_user("una", is_staff=True)
     user.groups.add(Group.objects.create(name="Only cohorts"))
@@ -74,6 +75,7 @@ def add_calls(cohort: str, *, failed: int, total: int) -> None:
         OperationEvent.objects.create(**fields, **error, cohort=cohort)
 
 
+@pytest.mark.both_databases
 def test_cohort_page_shows_what_its_guardrail_sees_and_what_it_did(admin_client: HttpClient, cohort: Cohort) -> None:
     assert "Stops automatically" not in read_page(admin_client, cohort)
     cohort.is_guarded = True

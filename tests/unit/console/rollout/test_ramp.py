@@ -16,7 +16,7 @@ from console.rollout import cohort_facts
 from tests.support.console.admin_pages import read_text
 from tests.support.loops import for_each
 
-pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
+pytestmark = pytest.mark.django_db
 
 AT = datetime.now(UTC)
 
@@ -52,6 +52,7 @@ def read_page(http: HttpClient, cohort: Cohort) -> str:
     return read_text(http.get(reverse("admin:analytics_cohort_change", args=[cohort.pk])))
 
 
+@pytest.mark.both_databases
 def test_page_says_to_widen_and_does_it_in_one_click(manager_client: HttpClient, cohort: Cohort) -> None:
     write_figures(failed=10, others_failed=80)
 
@@ -84,6 +85,7 @@ def test_page_offers_only_to_stop_what_got_worse(manager_client: HttpClient, coh
     assert "Stop pilot" not in read_page(manager_client, cohort)
 
 
+@pytest.mark.both_databases
 def test_step_changes_nothing_if_somebody_else_was_faster(manager_client: HttpClient, cohort: Cohort) -> None:
     Cohort.objects.update(percentage=50)
 

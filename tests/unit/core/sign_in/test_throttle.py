@@ -17,7 +17,7 @@ from core.sign_in import throttle
 from core.sign_in.throttle import ACCOUNT_LIMIT, ADDRESS_LIMIT, PAIR_LIMIT, SignInLocked
 from gateway.jobs import retention
 
-pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
+pytestmark = pytest.mark.django_db
 
 AT = datetime(2030, 1, 1, 12, tzinfo=UTC)
 PASSWORD, WRONG = "a password of ana", "wrong"
@@ -54,6 +54,7 @@ def list_many_addresses(count: int) -> list[str]:
     return [f"203.0.113.{number}" for number in range(1, count + 1)]
 
 
+@pytest.mark.both_databases
 def test_account_is_locked_at_an_address_after_five_failures() -> None:
     fail(PAIR_LIMIT - 1)
     assert try_password(PASSWORD) is True
@@ -64,6 +65,7 @@ def test_account_is_locked_at_an_address_after_five_failures() -> None:
     assert try_password(PASSWORD, address=THERE) is True
 
 
+@pytest.mark.both_databases
 def test_address_is_locked_after_failures_of_several_accounts() -> None:
     for number in range(ADDRESS_LIMIT):
         assert try_password(PASSWORD) is True
@@ -138,6 +140,7 @@ def test_locked_sign_in_hashes_no_password(monkeypatch: pytest.MonkeyPatch) -> N
     assert hashed == []
 
 
+@pytest.mark.both_databases
 def test_sign_in_forgets_the_failures_of_its_account_and_address_only(ana: User) -> None:
     fail(PAIR_LIMIT - 1)
     fail(1, user="bob")
@@ -188,6 +191,7 @@ def test_unlock_forgets_failures(caplog: pytest.LogCaptureFixture) -> None:
     assert caplog.messages == ["sign_in.unlocked rows=1 by=bob"]
 
 
+@pytest.mark.both_databases
 def test_job_deletes_what_no_limit_needs(ana: User) -> None:
     with time_machine.travel(AT - timedelta(days=31)):
         sign_in(ana, HERE)

@@ -10,8 +10,6 @@ from gateway.execution import idempotency
 from gateway.execution.idempotency import KeyedCall, StoredResponse
 from gateway.models import Client, IdempotencyRecord
 
-pytestmark = pytest.mark.both_databases
-
 AT = datetime(2030, 1, 1, 12, tzinfo=UTC)
 
 
@@ -23,6 +21,7 @@ def call(db: None) -> KeyedCall:
     )
 
 
+@pytest.mark.both_databases
 def test_find_returns_the_response_of_a_finished_call(call: KeyedCall) -> None:
     claim = idempotency.claim_key(call, trace_id="tr_1", at=AT)
     assert claim is not None
@@ -51,12 +50,14 @@ def test_find_raises_a_conflict_for_another_call(call: KeyedCall) -> None:
     assert (error.value.status, error.value.reason) == (422, "idempotency_key_reused")
 
 
+@pytest.mark.both_databases
 def test_key_can_be_claimed_once(call: KeyedCall) -> None:
     assert idempotency.claim_key(call, trace_id="tr_1", at=AT) is not None
     assert idempotency.claim_key(call, trace_id="tr_2", at=AT) is None
     assert IdempotencyRecord.objects.get().trace_id == "tr_1"
 
 
+@pytest.mark.both_databases
 def test_claim_takes_over_an_expired_record(call: KeyedCall) -> None:
     claim = idempotency.claim_key(call, trace_id="tr_1", at=AT)
     assert claim is not None
@@ -72,6 +73,7 @@ def test_claim_takes_over_an_expired_record(call: KeyedCall) -> None:
     assert record.expires_at == later + timedelta(hours=24)
 
 
+@pytest.mark.both_databases
 def test_duplicate_key_violates_its_constraint(call: KeyedCall) -> None:
     idempotency.claim_key(call, trace_id="tr_1", at=AT)
     duplicate = IdempotencyRecord.objects.get()
@@ -81,6 +83,7 @@ def test_duplicate_key_violates_its_constraint(call: KeyedCall) -> None:
         duplicate.save(force_insert=True)
 
 
+@pytest.mark.both_databases
 def test_done_record_without_an_answer_violates_its_constraint(call: KeyedCall) -> None:
     idempotency.claim_key(call, trace_id="tr_1", at=AT)
 

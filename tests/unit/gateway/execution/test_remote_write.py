@@ -36,7 +36,7 @@ from tests.support.servers.stores import Store
 from tests.support.upstreams.http_servers import Server, build_response
 from tests.support.upstreams.remote_upstream import OP, RemoteExecutor
 
-pytestmark = [pytest.mark.both_databases, pytest.mark.django_db(transaction=True)]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 KEYED = {"op": OP, "args": {}, "idempotency_key": "one"}
 ENTRY = build_op_entry(OP, kind="write", summary="Send", needs_subject=False, connection="remote")
@@ -80,6 +80,7 @@ def run_and_disconnect(work: Callable[[], Any]) -> Any:
         connection.close()
 
 
+@pytest.mark.both_databases
 def test_write_is_sent_once_and_replayed(api: Api, remote: RemoteExecutor, upstream: Server) -> None:
     first, second = (api.post("exec", KEYED) for _ in range(2))
 
@@ -90,6 +91,7 @@ def test_write_is_sent_once_and_replayed(api: Api, remote: RemoteExecutor, upstr
     assert OperationEvent.objects.filter(op=OP, ok=True, replayed=False).count() == 1
 
 
+@pytest.mark.both_databases
 def test_duplicate_is_refused_at_once_while_the_first_is_running(
     api: Api, remote: RemoteExecutor, upstream: Server, release: threading.Event
 ) -> None:
@@ -112,6 +114,7 @@ def test_duplicate_is_refused_at_once_while_the_first_is_running(
     assert len(upstream.requests) == 1
 
 
+@pytest.mark.both_databases
 def test_key_is_freed_when_the_upstream_cannot_be_reached(api: Api, remote: RemoteExecutor, upstream: Server) -> None:
     port, remote.port = remote.port, 1
 
@@ -184,6 +187,7 @@ def test_outcome_is_unknown_when_it_cannot_be_stored(
     assert len(upstream.requests) == 1
 
 
+@pytest.mark.both_databases
 def test_outcome_is_stored_when_another_runner_has_the_entry(
     api: Api, remote: RemoteExecutor, upstream: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -200,6 +204,7 @@ def test_outcome_is_stored_when_another_runner_has_the_entry(
     assert (read_state(), len(upstream.requests)) == ("done", 1)
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("mode", ["sequential", "parallel"])
 def test_entry_has_an_unknown_outcome_when_its_process_died_while_sending(
     api: Api, remote: RemoteExecutor, upstream: Server, monkeypatch: pytest.MonkeyPatch, mode: str

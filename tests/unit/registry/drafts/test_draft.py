@@ -16,7 +16,7 @@ from registry.snapshot.diff import Action, Kind
 from tests.support.loops import for_each
 from tests.support.rows.copy_rows import make_op
 
-pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
+pytestmark = pytest.mark.django_db
 
 AT = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
 BY: dict[str, Any] = {"by": "ann", "at": AT, "note": "Test"}
@@ -69,6 +69,7 @@ def test_write_replaces_given_entries_and_keeps_the_rest() -> None:
         draft.write_snapshot(new_content, **BY)
 
 
+@pytest.mark.both_databases
 def test_write_whole_leaves_exactly_the_given_entries() -> None:
     make_op()
     before = snapshot.snapshot_draft()
@@ -84,6 +85,7 @@ def test_write_whole_leaves_exactly_the_given_entries() -> None:
     assert removed.changes["summary"] == ["Add onto.task.other", None]
 
 
+@pytest.mark.both_databases
 def test_write_fills_an_empty_draft_with_the_shipped_catalog() -> None:
     shipped = loader.read_shipped_catalog()
 
@@ -120,6 +122,7 @@ def test_write_accepts_errors_that_were_there_before() -> None:
     assert draft.write_snapshot(content(summary="New"), **BY)
 
 
+@pytest.mark.both_databases
 def test_write_refuses_a_draft_that_changed_since_the_review() -> None:
     op = make_op()
     new_content, version = content(notes="New"), snapshot.compute_version(snapshot.snapshot_draft())
@@ -161,6 +164,7 @@ def get_last_change() -> AuditEntry:
     return AuditEntry.objects.latest("id")
 
 
+@pytest.mark.both_databases
 @for_each(
     "fields",
     [
@@ -264,6 +268,7 @@ def test_put_of_one_op_reads_no_other_op() -> None:
     assert not any('FROM "registry_op"' in each["sql"] and "WHERE" not in each["sql"] for each in queries)
 
 
+@pytest.mark.both_databases
 def test_editors_are_listed_last_first() -> None:
     make_op()
     for by in ("ann", "bob", "ann"):

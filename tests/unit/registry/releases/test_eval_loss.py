@@ -10,7 +10,7 @@ from registry.models import Activation, EvalCase, Op
 from registry.releases import lifecycle, publishing, review, stored_releases
 from tests.support.rows.copy_rows import make_op
 
-pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
+pytestmark = pytest.mark.django_db
 
 AT = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
 
@@ -43,6 +43,7 @@ def test_a_loss_without_a_reason_is_refused_and_leaves_nothing_behind() -> None:
     assert publishing.Release.objects.count() == 1
 
 
+@pytest.mark.both_databases
 def test_the_reason_and_the_figures_are_stored_with_the_activation() -> None:
     lose_the_case()
 

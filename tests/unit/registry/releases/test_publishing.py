@@ -18,7 +18,7 @@ from registry.snapshot import snapshot
 from tests.support.rows.copy_rows import make_op
 from tests.support.rows.op_entries import build_schema
 
-pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
+pytestmark = pytest.mark.django_db
 
 AT = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
 
@@ -39,6 +39,7 @@ def test_version_is_the_hash_of_the_canonical_content() -> None:
     assert (release.accepted_because, release.accepted_warnings) == ("", [])  # no warnings, so no reason
 
 
+@pytest.mark.both_databases
 def test_same_content_is_the_same_release() -> None:
     op = make_op()
     first = publish()
@@ -228,6 +229,7 @@ def test_accepted_release_can_be_published_again() -> None:
     assert again.accepted_because == "Known"
 
 
+@pytest.mark.both_databases
 def test_previous_version_can_insert_a_release_without_reason() -> None:
     fields = "version, content, tokens, op_count, created_at, created_by"
     with connection.cursor() as cursor:
@@ -251,6 +253,7 @@ def test_publish_accepts_a_draft_with_retired_ops() -> None:
     assert [ops[f"onto.task.{name}"].successor for name in ("old", "gone")] == ["onto.task.add", ""]
 
 
+@pytest.mark.both_databases
 def test_withdrawn_release_is_never_live_or_served_again() -> None:
     op = make_op()
     first = publish()
@@ -279,6 +282,7 @@ def test_withdrawn_release_is_never_live_or_served_again() -> None:
     assert entry.note == "Sets the wrong priority"
 
 
+@pytest.mark.both_databases
 def test_withdraw_refuses_live_or_unknown_releases_and_a_missing_reason() -> None:
     op = make_op()
     release = publish()
@@ -296,6 +300,7 @@ def test_withdraw_refuses_live_or_unknown_releases_and_a_missing_reason() -> Non
     assert not Release.objects.filter(withdrawn_at__isnull=False).exists()
 
 
+@pytest.mark.both_databases
 def test_previous_release_is_the_last_one_that_is_not_live() -> None:
     op = make_op()
     releases = [publish()]
@@ -331,6 +336,7 @@ def test_publish_takes_effect_in_this_process_at_once() -> None:
     assert cache.get_live_catalog().ops[op.op].summary == "Other"
 
 
+@pytest.mark.both_databases
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("live_before", [False, True])
 def test_concurrent_publishers_leave_one_live_release(live_before: bool) -> None:
@@ -367,6 +373,7 @@ def test_concurrent_publishers_leave_one_live_release(live_before: bool) -> None
     assert cache.get_live_catalog().version == stored_releases.get_live_release().version in versions
 
 
+@pytest.mark.both_databases
 def test_releases_are_numbered_named_and_found_by_number() -> None:
     op = make_op()
     first = publish()

@@ -16,7 +16,7 @@ from registry.snapshot.diff import Kind
 from tests.support.console.admin_pages import read_form
 from tests.support.rows.copy_rows import make_op
 
-pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
+pytestmark = pytest.mark.django_db
 
 AT = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
 ADD, GET = "onto.task.add", "onto.task.get"
@@ -50,6 +50,7 @@ def get_token_counts() -> dict[str, list[int | None]]:
     return {op.op: [op.short_tokens, op.full_tokens] for op in Op.objects.all()}
 
 
+@pytest.mark.both_databases
 def test_token_counts_equal_those_of_publishing(live: None) -> None:
     before = get_token_counts()
 
@@ -100,6 +101,7 @@ def test_job_costs_one_query_when_nothing_changed(live: None, django_assert_num_
         unpublished.count_batch()
 
 
+@pytest.mark.both_databases
 def test_deleting_a_rule_on_its_own_page_resets_its_op(live: None, admin_client: Client) -> None:
     rule = PolicyRule.objects.filter(op__op=ADD).first()
     assert rule is not None
@@ -109,6 +111,7 @@ def test_deleting_a_rule_on_its_own_page_resets_its_op(live: None, admin_client:
     assert list_uncounted_ops() == [ADD]
 
 
+@pytest.mark.both_databases
 def test_renamed_connection_makes_its_ops_differ_from_live(live: None, admin_client: Client) -> None:
     connection = Connection.objects.get()
     page = reverse("admin:registry_connection_change", args=[connection.pk])
@@ -121,6 +124,7 @@ def test_renamed_connection_makes_its_ops_differ_from_live(live: None, admin_cli
     assert unpublished.find_unpublished_names()[Kind.OP] == {ADD, GET}
 
 
+@pytest.mark.both_databases
 def test_last_editors_are_the_latest_per_op(live: None) -> None:
     for by in ("ana", "ben"):
         change(by=by, summary=f"Add a task as {by} says")

@@ -15,7 +15,7 @@ from registry.snapshot.copy_kinds import COPY_KINDS, Kind
 from tests.support.concurrency import run_at_once
 from tests.support.rows.copy_rows import make_op
 
-pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
+pytestmark = pytest.mark.django_db
 
 NOTHING: dict[Kind, frozenset[str]] = {kind: frozenset() for kind in COPY_KINDS}
 
@@ -47,6 +47,7 @@ def test_everything_is_pending_before_the_first_release() -> None:
     assert "onto" in unpublished.find_unpublished_names()[Kind.GROUP]
 
 
+@pytest.mark.both_databases
 def test_every_kind_of_change_is_pending(published: None) -> None:
     ops = {op.op: op for op in Op.objects.all()}
     ops["onto.task.a"].summary = "Other"
@@ -93,6 +94,7 @@ def test_published_and_reverted_changes_are_not_pending(published: None) -> None
     assert unpublished.find_unpublished_names() == NOTHING == compare_completely()
 
 
+@pytest.mark.both_databases
 def test_changes_since_an_older_live_release_are_pending(published: None) -> None:
     first = stored_releases.get_live_release()
     assert first is not None
@@ -119,6 +121,7 @@ def test_pending_query_count_does_not_depend_on_ops(published: None, django_asse
     assert len(again[Kind.OP]) == 30
 
 
+@pytest.mark.both_databases
 @pytest.mark.django_db(transaction=True)
 def test_draft_is_compared_once_for_requests_at_the_same_time(monkeypatch: pytest.MonkeyPatch) -> None:
     make_op()
