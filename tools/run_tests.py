@@ -138,7 +138,8 @@ class _Suite:
 
     def __init__(self, database: Database, seed: int, arguments: list[str], *, share: int) -> None:
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-        self._workers = cores + (share == 0)  # tests that start processes wait for them, and leave a core idle
+        # Each worker imports all tests. The servers and browsers of the tests take what the workers leave.
+        self._workers = cores if share == 0 else max(1, cores - 1)
         self._run = Run(name=database.label)
         self._report = VAR / f"junit-{share}.xml"
         # The seed is chosen here because pytest -q does not tell the one it chooses.

@@ -1,7 +1,7 @@
 """The pages of the console as an admin sees them: nothing in the way of anybody, nothing from elsewhere, no complaint.
 
 The colours of one page of each template are looked at in both themes, and that page on a phone. Of the others, `make
-test` opens those with forms, whose fields differ; `make test-all` opens all, and looks at their colours too.
+test` opens forms with fields of every type; `make test-all` opens all, and looks at their colours too.
 
 The pages are those of the matrix of roles, which fails where one of them is not in it.
 """
@@ -17,6 +17,7 @@ from core.sign_in.throttle import PAIR_LIMIT
 from tests.browser.conftest import SharedServer
 from tests.support.console import browser_users, role_matrix
 from tests.support.console.browser_users import DESKTOP, PHONE, BrowserUser
+from tests.support.console.hostile_pages import choose_models_with_every_field_type
 from tests.support.cpu_budget import is_thorough
 
 pytestmark = [pytest.mark.server, pytest.mark.browser]
@@ -52,7 +53,8 @@ def get_template_name(name: str) -> str:
 
 # One page of each template, by name; all of them where the run takes its time.
 FIRSTS = set(PAGES if is_thorough() else {get_template_name(name): name for name in PAGES}.values())
-OPENED = [name for name in PAGES if name in FIRSTS or role_matrix.MODEL_PAGES[name][1] in ("add", "change")]
+FORMS = [(model, "change") for model in choose_models_with_every_field_type()]
+OPENED = [name for name in PAGES if name in FIRSTS or role_matrix.MODEL_PAGES[name] in FORMS]
 
 
 @pytest.mark.parametrize("name", OPENED)

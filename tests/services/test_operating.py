@@ -133,8 +133,7 @@ def running(production_for_all: tuple[Server, Store], django_db_blocker: DjangoD
         yield server
 
 
-@pytest.mark.parametrize("command", ["check", "migrate --plan", "create_api_key --help"])
-def test_command_runs_in_a_fresh_container(command: str, store: Store) -> None:
+def test_command_runs_in_a_fresh_container(store: Store) -> None:
     variables = {
         **parse_variables(read_instruction("ENV ")),
         **SECRETS,
@@ -142,7 +141,7 @@ def test_command_runs_in_a_fresh_container(command: str, store: Store) -> None:
         "DATABASE_URL": store.url,
     }
     ran = subprocess.run(
-        [sys.executable, "manage.py", *command.split()],
+        [sys.executable, "manage.py", "migrate", "--plan"],
         cwd=settings.BASE_DIR,
         env={"PATH": os.environ["PATH"], **variables},
         capture_output=True,
@@ -154,25 +153,11 @@ def test_command_runs_in_a_fresh_container(command: str, store: Store) -> None:
     assert ran.returncode == 0, ran.stderr
 
 
-def test_stop_waits_for_a_running_request(started: Callable[..., Server], folder: Path) -> None:
+def test_stop_answers_every_call_that_was_accepted(started: Callable[..., Server], folder: Path) -> None:
     server = started()
-
-    with ThreadPoolExecutor() as pool:
-        future = pool.submit(server.exec, "probe.hold", {"folder": str(folder)})
+    with ThreadPoolExecutor() as pool, ExitStack() as stack:
+        held = pool.submit(server.exec, "probe.hold", {"folder": str(folder)})
         eventually(lambda: list(folder.iterdir()), within=20, what="the handler's begin")
-        start = time.monotonic()
-        server.process.inner.send_signal(signal.SIGTERM)
-        threading.Timer(IN_FLIGHT, (folder / "go").touch).start()
-
-        assert future.result().json()["ok"] is True
-    assert time.monotonic() - start >= IN_FLIGHT
-    assert server.process.inner.wait(25) == 0
-    assert OperationEvent.objects.filter(op="probe.hold", ok=True).count() == 1  # flushed, though made at the end
-
-
-def test_stop_answers_every_call_that_was_accepted(started: Callable[..., Server]) -> None:
-    server = started()
-    with ExitStack() as stack:
         calls = [stack.enter_context(closing(HTTPConnection("127.0.0.1", server.port, timeout=60))) for _ in range(100)]
         for number, call in enumerate(calls):  # each is accepted before the server stops
             call.request("GET", "/healthz", headers=server.headers)
@@ -182,11 +167,16 @@ def test_stop_answers_every_call_that_was_accepted(started: Callable[..., Server
                 "POST", "/api/v1/exec", json.dumps(body), {**server.headers, "Content-Type": "application/json"}
             )
         assert calls[0].getresponse().status == 200
+        start = time.monotonic()
         server.process.inner.send_signal(signal.SIGTERM)
+        threading.Timer(IN_FLIGHT, (folder / "go").touch).start()
 
         assert [call.getresponse().status for call in calls[1:]] == [200] * 99
+        assert held.result().json()["ok"] is True
+    assert time.monotonic() - start >= IN_FLIGHT
     assert server.process.inner.wait(25) == 0
     assert Task.objects.filter(title__startswith="In flight").count() == 100
+    assert OperationEvent.objects.filter(op="probe.hold", ok=True).count() == 1  # flushed, though made at the end
 
 
 @pytest.mark.parametrize("moment", ["when one worker is ready", "when all are"])

@@ -93,7 +93,7 @@ def test_every_worker_obeys_a_switch_within_two_seconds_and_still_replays(shared
 
 
 def test_server_never_mixes_releases_while_they_change(server: Server) -> None:
-    result = mixing.check_release_mixing(server.url, server.headers, seconds=60 if is_thorough() else 8)
+    result = mixing.check_release_mixing(server.url, server.headers, seconds=60 if is_thorough() else 5)
 
     assert (result.mixed, result.failed) == ([], [])
     assert len(result.editions) > result.changes / 4
@@ -133,14 +133,10 @@ def test_server_goes_on_when_its_workers_die_again_and_again(server: Server) -> 
 
     with server.workers() as workers:
         assert len(workers) == 2
-    assert server.process.inner.poll() is None
-
-
-def test_port_stays_open_while_all_workers_are_dead(server: Server) -> None:
-    with server.workers() as workers:
         for process in workers:
             os.kill(process, signal.SIGKILL)
+    assert server.process.inner.poll() is None
 
-    for _ in range(100):
+    for _ in range(100):  # the port stays open while all workers are dead
         socket.create_connection(("127.0.0.1", server.port)).close()
     assert server.help().status_code == 200

@@ -198,20 +198,6 @@ def check_second_start_is_refused(checkout: Checkout, server: Server) -> None:
     assert server.help().status_code == 200
 
 
-def test_start_creates_a_new_key_and_password_when_dev_env_is_missing(stopped_checkout: Checkout) -> None:
-    before = stopped_checkout.dev_env
-    (stopped_checkout.folder / "var" / "dev.env").unlink()
-
-    with stopped_checkout.running() as server:
-        after = stopped_checkout.dev_env
-
-        assert after["GATEWAY_API_KEY"] != before["GATEWAY_API_KEY"]
-        assert server.help().status_code == 200
-        assert can_log_in(server, after["ADMIN_USERNAME"], after["ADMIN_PASSWORD"])
-        assert not can_log_in(server, before["ADMIN_USERNAME"], before["ADMIN_PASSWORD"])
-    assert files_of(stopped_checkout)["dev.env"][1] == "0o600"
-
-
 def test_start_creates_a_missing_key_and_admin(stopped_checkout: Checkout) -> None:
     with closing(sqlite3.connect(stopped_checkout.folder / "var" / "db.sqlite3", isolation_level=None)) as database:
         # As in another database than that of dev.env.
@@ -284,7 +270,9 @@ def interrupt_start(checkout: Checkout, is_under_way: Callable[[Process], bool],
         assert word not in process.output
 
 
-def test_start_keeps_what_admins_did(stopped_checkout: Checkout, connect: Connect) -> None:
+def test_start_keeps_what_admins_did_and_replaces_a_missing_dev_env(
+    stopped_checkout: Checkout, connect: Connect
+) -> None:
     """What is shipped goes live where nobody edited anything: tests/unit/registry/files/test_loader.py."""
     shipped = stopped_checkout.folder / "registry" / "shipped" / "groups.yaml"
     shipped.write_text(shipped.read_text().replace("Lookups that change nothing", "Newly shipped"))
@@ -292,11 +280,19 @@ def test_start_keeps_what_admins_did(stopped_checkout: Checkout, connect: Connec
         live = stored_releases.get_live_release()
         Op.objects.filter(op=OP).update(summary="Edited by an admin")
     assert live is not None
+    before = stopped_checkout.dev_env
+    (stopped_checkout.folder / "var" / "dev.env").unlink()
 
     with stopped_checkout.running() as server:
         assert "Not published" in server.process.output
         assert server.help(OP).headers["Gateway-Release"] == live.version
         assert server.help("util").json()["summary"] != "Newly shipped"
 
+        after = stopped_checkout.dev_env
+        assert after["GATEWAY_API_KEY"] != before["GATEWAY_API_KEY"]
+        assert can_log_in(server, after["ADMIN_USERNAME"], after["ADMIN_PASSWORD"])
+        assert not can_log_in(server, before["ADMIN_USERNAME"], before["ADMIN_PASSWORD"])
+
+    assert files_of(stopped_checkout)["dev.env"][1] == "0o600"
     with connect(stopped_checkout):
         assert Op.objects.get(op=OP).summary == "Edited by an admin"

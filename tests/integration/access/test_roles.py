@@ -198,12 +198,14 @@ def test_pages_show_no_secrets_and_no_call_content(
     auditor = HttpClient()
     auditor.force_login(create_user_with_role("U"))
 
-    for http in (admin_client, auditor):
-        for name, (model, model_admin) in MODEL_PAGES.items():
-            if model_admin in ("changelist", "change", "history"):
+    # Somebody who may not change a row gets another page of it. Lists and histories are the same for both.
+    for http, kinds in ((admin_client, ("changelist", "change", "history")), (auditor, ("change",))):
+        for name, (model, kind) in MODEL_PAGES.items():
+            if kind in kinds:
                 row = user if model is User else rows[model._meta.label]
-                text = unescape(http.get(get_page_url(name, {**rows, model._meta.label: row})).content.decode())
-                assert [secret for secret in secrets if secret in text] == [], name
+                page = http.get(get_page_url(name, {**rows, model._meta.label: row})).content.decode()
+                assert [secret for secret in secrets if secret in unescape(page)] == [], name
+                assert "<script>alert(1)" not in page, name
 
 
 # --- the groups -------------------------------------------------------------------------------------------------------

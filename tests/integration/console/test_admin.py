@@ -43,24 +43,18 @@ def test_every_model_is_in_the_admin(label: str) -> None:
 
 
 @for_each("model", MODELS)
-def test_all_pages_of_a_model_open(row_of_every_model: None, admin_client: HttpClient, model: type[Model]) -> None:
+def test_search_and_add_page_of_a_model_open(
+    row_of_every_model: None, admin_client: HttpClient, model: type[Model]
+) -> None:
     read_only = model._meta.label in READ_ONLY
 
-    changelist = admin_client.get(get_admin_url(model, "changelist"))
     search = admin_client.get(get_admin_url(model, "changelist"), {"q": "onto 'x\" %"})
     add_page = admin_client.get(get_admin_url(model, "add"))
-    row = model._default_manager.first()
 
-    assert changelist.status_code == 200
     assert search.status_code == 200
     # Flags are declared in the code, end users sign in themselves, and views are saved where they are shown.
     assert add_page.status_code == (403 if read_only or model in (Flag, UserGrant, SavedView) else 200)
-    if row is not None:
-        change_page = admin_client.get(get_admin_url(model, "change", row.pk))
-        assert change_page.status_code == 200
-        assert "<script>alert(1)" not in change_page.content.decode()
-    if model._meta.app_label in PROJECT_APPS:
-        assert row is not None
+    assert model._default_manager.exists() or model._meta.app_label not in PROJECT_APPS
 
 
 def test_api_key_gives_no_access_to_the_admin(api: Api) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from django.conf import settings
 from hypothesis import given
+from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from core.database.deadlines import Deadline, DeadlineExceeded
@@ -15,6 +16,7 @@ from gateway.execution import result_shape
 from gateway.execution.result_shape import ShapeRequest, project, shape_read, shape_write
 from gateway.executors.base import UpstreamCall, UpstreamResponse
 from registry.catalog import builder
+from tests.support.cpu_budget import examples
 from tests.support.growth import assert_linear
 from tests.support.loops import for_each
 from tests.support.rows.op_entries import build_op_entry
@@ -154,6 +156,7 @@ SHAPES = st.recursive(
 )
 
 
+@hypothesis_settings(max_examples=examples(40))
 @given(st.dictionaries(NAMES, SHAPES, max_size=30), st.integers(50, 400), st.integers(0, 40))
 def test_no_shape_exceeds_the_limit(result: dict[str, Any], limit: int, row: int) -> None:
     work = build_work()
@@ -210,7 +213,7 @@ def test_shaping_time_is_linear(build: Any, fields: tuple[str, ...]) -> None:
     def run(result: dict[str, Any]) -> None:
         shape(result, build_work(seconds=100), fields=fields)
 
-    assert_linear(run, build, size=100_000)
+    assert_linear(run, build, size=30_000)
 
 
 def test_shaping_stops_at_the_deadline() -> None:
