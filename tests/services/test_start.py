@@ -70,10 +70,9 @@ def connect(django_db_blocker: DjangoDbBlocker) -> Connect:
 
 @pytest.fixture(scope="session")
 def started_checkout(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
-    """A checkout on SQLite that was started once. Tests copy it."""
+    """A checkout on SQLite that was started once, until all but the servers was there. Tests copy it."""
     checkout = checkouts.copy_checkout(tmp_path_factory.mktemp("start") / "checkout")
-    with checkout.running():
-        pass
+    interrupt_start(checkout, lambda process: "Starting the servers." in process.output)
     return checkout
 
 
