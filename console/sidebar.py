@@ -66,11 +66,12 @@ def sections(request: HttpRequest) -> list[dict[str, Any]]:
 
 
 def _mark_active(items: list[dict[str, Any]], path: str) -> None:
-    """Set `link` and `active` of the items, and `active` of the page whose address is the beginning of the path."""
+    """Complete the items, and set `active` of the page whose address is the beginning of the path."""
     links = [page["link"] for item in items for page in item["pages"]]
     here = max(filter(path.startswith, links), key=len, default="")
     for item in items:
         item["link"] = item["pages"][0]["link"]
+        item["has_permission"] = True  # all entries are for this user; unfold's template shows only such items
         for page in item["pages"]:
             page["active"] = page["link"] == here
         item["active"] = any(page["active"] for page in item["pages"])
