@@ -108,12 +108,16 @@ class DraftNotServable(Exception):
 
 
 def build_draft_catalog(op: Op) -> Catalog:
-    """Return the live catalog with one op replaced by its draft. Raises DraftNotServable, cache.NoLiveRelease."""
+    """Return the live catalog with one op replaced by its draft, and with the words of the draft.
+
+    Raises DraftNotServable, cache.NoLiveRelease.
+    """
     entry = snapshot.op_to_entry(op)
     if problems := checks.find_op_errors(entry):
         raise DraftNotServable(problems[0].summary)
     draft_op = builder.build_op(json_text.load(json_text.canonicalize(entry)))
-    return cache.get_live_catalog().with_op(draft_op, version=DRAFT_VERSION)
+    words = builder.build_draft_vocabulary()
+    return cache.get_live_catalog().with_op(draft_op, version=DRAFT_VERSION, vocabulary=words)
 
 
 def try_op(

@@ -1,5 +1,6 @@
 """Build the catalog in memory from the content of a release (see registry.snapshot.snapshot)."""
 
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from registry import vocabulary
@@ -14,13 +15,15 @@ from registry.catalog.model import (
 )
 from registry.jsonschema.dialect import Schema
 from registry.models import ROOT, Agent, PromptSection
+from registry.snapshot import snapshot
+from registry.snapshot.copy_kinds import COPY_KINDS, Kind
 from registry.snapshot.entries import AgentEntry, ExampleEntry, GroupEntry, OpEntry, SectionEntry, Snapshot
 from registry.vocabulary import NO_VOCABULARY, CatalogVocabulary
 
 
 def build_catalog(version: str, content: Snapshot, tokens: dict[str, list[int]] | None = None) -> Catalog:
     """Build the catalog from a release's content."""
-    words = _build_vocabulary(content)
+    words = _build_vocabulary(content.get("vocabulary"))
     ops = {entry["op"]: build_op(entry, words) for entry in content["ops"]}
     groups = {group["path"]: group["summary"] for group in content["groups"]}
     groups.setdefault(ROOT, "Groups of ops.")
@@ -53,10 +56,15 @@ def build_op(entry: OpEntry, words: CatalogVocabulary = NO_VOCABULARY) -> Catalo
     return CatalogOp(**fields)
 
 
-def _build_vocabulary(content: Snapshot) -> CatalogVocabulary:
+def _build_vocabulary(entries: Iterable[Mapping[str, Any]] | None) -> CatalogVocabulary:
     """Build the vocabulary of a release. One that has none is older, or its draft never got the shipped words."""
-    entries = content.get("vocabulary")
     return CatalogVocabulary.build(entries) if entries is not None else vocabulary.get_shipped_names()
+
+
+def build_draft_vocabulary() -> CatalogVocabulary:
+    """Build the vocabulary of the draft. Takes one query."""
+    entries = snapshot.list_entries(COPY_KINDS[Kind.VOCABULARY])
+    return _build_vocabulary(entries or None)
 
 
 def _build_prompts(entries: list[SectionEntry]) -> dict[str, tuple[CatalogSection, ...]]:

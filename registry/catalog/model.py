@@ -273,17 +273,16 @@ class Catalog:
             view = self._views[visibility] = _build_view(self, visibility)
         return view
 
-    def with_op(self, op: CatalogOp, *, version: str) -> "Catalog":
+    def with_op(self, op: CatalogOp, *, version: str, vocabulary: CatalogVocabulary | None = None) -> "Catalog":
         """Return a copy of this catalog, under another version, with the op added or replaced by path.
 
-        The op gets the vocabulary of this catalog.
+        The op gets the vocabulary of this catalog, or the copy and the op get another one.
         """
-        schema = self.vocabulary.add_value_aliases(op.op, op.schema)
-        ops = self.ops | {op.op: replace(op, schema=schema, vocabulary=self.vocabulary)}
+        words = self.vocabulary if vocabulary is None else vocabulary
+        schema = words.add_value_aliases(op.op, op.schema)
+        ops = self.ops | {op.op: replace(op, schema=schema, vocabulary=words)}
         names = map_names_to_paths(ops, self.groups)
-        return Catalog(
-            version, ops, self.groups, names, self.prompts, self.agents, self.pins, self.domains, self.vocabulary
-        )
+        return Catalog(version, ops, self.groups, names, self.prompts, self.agents, self.pins, self.domains, words)
 
     def get_or_derive(self, kind: type[T], make: Callable[[], T]) -> T:
         """Return a value derived from this catalog, such as its search index; made on first use, then cached."""

@@ -33,7 +33,7 @@ def snapshot_draft() -> Snapshot:
 
     Takes nine queries.
     """
-    entries = {kind: _list_entries(copy_kind) for kind, copy_kind in COPY_KINDS.items()}
+    entries = {kind: list_entries(copy_kind) for kind, copy_kind in COPY_KINDS.items()}
     return build_snapshot(entries)
 
 
@@ -47,7 +47,8 @@ def build_snapshot(entries: Mapping[Kind, list[Entry]]) -> Snapshot:
     return cast(Snapshot, {"format": 1, **lists})
 
 
-def _list_entries(copy_kind: CopyKind) -> list[dict[str, Any]]:
+def list_entries(copy_kind: CopyKind) -> list[dict[str, Any]]:
+    """Return the draft's entries of one kind, sorted by name."""
     if copy_kind.kind == Kind.OP:
         entries = cast("list[Entry]", list(_iterate_op_entries()))
     else:

@@ -19,7 +19,7 @@ from analytics.rollups import rollup_job
 from audit.models import AuditEntry
 from registry.catalog import cache, switches
 from registry.drafts import switch_service
-from registry.models import Activation, Connection, Op, Release
+from registry.models import Activation, Connection, Op, Release, Vocabulary
 from tests.support.clients.api import Api
 from tests.support.console.role_matrix import create_user_with_role
 from tests.support.loops import for_each
@@ -171,6 +171,19 @@ def test_try_offers_only_the_live_release_when_the_draft_cannot_run(admin_client
     assert "The draft cannot run: A $ref points outside the schema." in page_html
     assert "Live release" in page_html
     assert "Select a valid choice" in refused.content.decode()
+
+
+def test_try_knows_the_words_of_the_draft(admin_client: HttpClient) -> None:
+    args = get_op("onto.task.update").examples.all()[0].args | {"priority": "blazing"}
+    Vocabulary.objects.filter(argument="priority", meaning="1").update(words=["blazing"])
+    live = Release.objects.get().version
+
+    draft_answer, live_answer = (
+        parse_answer(try_op(admin_client, "onto.task.update", args, version=each)) for each in ("draft", live)
+    )
+
+    assert "Read priority as 1." in draft_answer["meta"]["warnings"]
+    assert not live_answer["ok"]
 
 
 def test_try_runs_an_op_that_is_not_live_yet(admin_client: HttpClient) -> None:
