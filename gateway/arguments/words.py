@@ -122,7 +122,7 @@ def find_option(value: str, options: Mapping[str, Any], vocabulary: CatalogVocab
     meanings |= {
         by_spelling[entity]
         for entity, words in vocabulary.words_by_entity.items()
-        if single in words and entity in by_spelling
+        if not {word, single}.isdisjoint(words) and entity in by_spelling
     }
     return meanings.pop() if len(meanings) == 1 else None
 

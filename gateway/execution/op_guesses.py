@@ -232,22 +232,26 @@ def _rename_for(op: CatalogOp, name: str, args: Mapping[str, Any]) -> dict[str, 
 
 def _iter_entities(words: list[str], entities: Set[str], vocabulary: CatalogVocabulary) -> Iterator[str]:
     """Yield the entities that a name mentions, the last word first: task.docs means documents of a task."""
-    singles = [word.removesuffix("s") for word in reversed(words)]
-    for word in singles:
+    for word in (form for each in reversed(words) for form in _list_forms(each)):
         if word in entities:
             yield word
         yield from (
             entity for entity, names in vocabulary.words_by_entity.items() if entity in entities and word in names
         )
-    text = "_".join(word.removesuffix("s") for word in words)
+    texts = [f"_{'_'.join(forms)}_" for forms in (words, [word.removesuffix("s") for word in words])]
     for entity, names in vocabulary.words_by_entity.items():
-        if entity in entities and any("_" in each and each in text for each in names):
+        if entity in entities and any(f"_{each}_" in text for each in names if "_" in each for text in texts):
             yield entity
 
 
 def _is_noun(word: str, entities: Sequence[str], vocabulary: CatalogVocabulary) -> bool:
-    single = word.removesuffix("s")
-    return any(single == entity or single in vocabulary.get_entity_words(entity) for entity in entities)
+    forms = set(_list_forms(word))
+    return any(not forms.isdisjoint((entity, *vocabulary.get_entity_words(entity))) for entity in entities)
+
+
+def _list_forms(word: str) -> tuple[str, ...]:
+    """Return a word as it is, because status and news are singular, and without an s at its end."""
+    return tuple(dict.fromkeys((word, word.removesuffix("s"))))
 
 
 def _iter_verbs(words: list[str]) -> Iterator[str]:

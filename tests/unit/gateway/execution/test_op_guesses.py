@@ -3,10 +3,11 @@
 import pytest
 
 from gateway.execution import op_guesses
+from registry.catalog import builder
 from registry.catalog.model import Catalog
 from registry.vocabulary import CatalogVocabulary
 from tests.support.growth import assert_linear
-from tests.support.rows.op_entries import build_catalog, build_op_entry
+from tests.support.rows.op_entries import build_catalog, build_content, build_op_entry
 
 
 @pytest.mark.parametrize("name", ["update_gadget{}", "crm.gadget{}.update", "gadget{}", "get_item"])
@@ -31,3 +32,27 @@ def test_delete_is_asked_for_in_general_english_and_in_words_of_the_catalog() ->
     ]
 
     assert asked == ["task.erase", "bin_task"]
+
+
+@pytest.mark.parametrize(
+    ("name", "path"),
+    [
+        ("news.list", "a.bulletin.list"),
+        ("get_status", "a.status.get"),
+        ("statuss_get", "a.status.get"),
+        ("list_to_dos", "a.task.list"),
+        ("list_auto_docs", ""),  # has to_do only as letters of two words
+    ],
+)
+def test_name_is_read_word_by_word(name: str, path: str) -> None:
+    entries = [
+        build_op_entry(f"a.{entity}.{action}", entity=entity, action=action)
+        for entity, action in [("bulletin", "list"), ("task", "list"), ("status", "get"), ("task", "get")]
+    ]
+    words = [
+        {"kind": "entity", "meaning": "bulletin", "words": ["news"]},
+        {"kind": "entity", "meaning": "task", "words": ["to_do"]},
+    ]
+    catalog = builder.build_catalog("v" * 64, build_content(*entries) | {"vocabulary": words})
+
+    assert op_guesses.resolve_name(catalog, name) == path
