@@ -4,6 +4,7 @@ General English is in core.text.english and is the same for all catalogs.
 """
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -22,6 +23,7 @@ from registry.text.harmful_verbs import HARMFUL_VERBS
 KEY = "vocabulary"  # of its list in a snapshot and in YAML files
 FILE_NAME = "vocabulary.yaml"  # where an app ships its words
 DANGEROUS_ACTIONS = ("delete", "unlink")
+_WHOLE_NUMBER = re.compile(r"-?[0-9]{1,15}")
 
 
 def build_name(*parts: str) -> str:
@@ -116,7 +118,7 @@ class ValueWords:
         entries = self.list_for_argument(name)
         if not entries:
             return {}
-        keys = ("enum", "minimum", "maximum", VALUE_ALIASES, VALUE_REFUSALS)
+        keys = ("type", "enum", "const", "minimum", "maximum", "anyOf", "oneOf", VALUE_ALIASES, VALUE_REFUSALS)
         key = json.dumps([name, *(argument.get(each) for each in keys)])
         if key not in self._aliases:
             self._aliases[key] = _collect_aliases(argument, entries)
@@ -160,16 +162,41 @@ def iterate_arguments(schema: Mapping[str, Any]) -> Iterator[tuple[str, dict[str
 
 
 def find_option(schema: Mapping[str, Any], meaning: str) -> Any:
-    """Return the value of an argument that is written like `meaning`: of its enum, or a whole number within its limits.
+    """Return the value of an argument that is written like `meaning`: an option, or a whole number within its limits.
 
     None if the argument takes no such value.
     """
-    if "enum" in schema:
-        return next((option for option in schema["enum"] if option is not None and str(option) == meaning), None)
-    least, most = schema.get("minimum"), schema.get("maximum")
-    if not (isinstance(least, int) and isinstance(most, int) and meaning.isdecimal()):
-        return None
-    return int(meaning) if least <= int(meaning) <= most else None
+    options = {_write(option): option for option in _iterate_options(schema)}
+    if meaning in options:
+        return options[meaning]
+    number = int(meaning) if _WHOLE_NUMBER.fullmatch(meaning) else None
+    for part in _iterate_alternatives(schema):
+        least, most = part.get("minimum"), part.get("maximum")
+        if number is not None and isinstance(least, int) and isinstance(most, int) and least <= number <= most:
+            return number
+    return None
+
+
+def _iterate_options(schema: Mapping[str, Any]) -> Iterator[Any]:
+    """Yield the values that an argument lists, without null."""
+    for part in _iterate_alternatives(schema):
+        listed = part.get("enum")
+        yield from (option for option in listed if option is not None) if isinstance(listed, list) else ()
+        yield from (part["const"],) if part.get("const") is not None else ()
+        yield from (True, False) if part.get("type") == "boolean" and listed is None else ()
+
+
+def _iterate_alternatives(schema: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    yield schema
+    for keyword in ("anyOf", "oneOf"):
+        parts = schema.get(keyword)
+        for part in parts if isinstance(parts, list) else ():
+            if isinstance(part, dict):
+                yield from _iterate_alternatives(part)
+
+
+def _write(option: Any) -> str:
+    return json.dumps(option) if isinstance(option, bool) else str(option)
 
 
 _shipped_folders: tuple[Path, ...] = ()
@@ -267,7 +294,7 @@ def _collect_aliases(argument: Mapping[str, Any], entries: Sequence[CatalogWords
     options = [(row, option) for row in entries if (option := find_option(argument, row.meaning)) is not None]
     if not options:
         return {}
-    own = [str(option) for option in argument.get("enum", ())]
+    own = [_write(option) for option in _iterate_options(argument)]
     for annotation in (argument.get(VALUE_ALIASES), argument.get(VALUE_REFUSALS)):
         own += annotation if isinstance(annotation, dict) else ()
     taken = {english.to_snake_case(each) for each in own}

@@ -119,7 +119,9 @@ def _find_option(argument: Schema, value: Any, vocabulary: CatalogVocabulary) ->
     if matches:
         return options[matches[0]]
     level = words.read_level(value)
-    numbers = set(options.values()) | set(range(argument.get("minimum", 1), argument.get("maximum", 0) + 1))
+    numbers = {option for option in options.values() if not isinstance(option, bool)} | set(
+        range(argument.get("minimum", 1), argument.get("maximum", 0) + 1)
+    )
     if level is not None and level in numbers:
         return level
     if words.find_option(value, {"critical": True}, NO_VOCABULARY):

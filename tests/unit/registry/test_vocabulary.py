@@ -84,6 +84,34 @@ def test_words_for_a_value_depend_on_the_argument(schema: dict[str, Any], expect
     assert list_aliases(schema) == expected
 
 
+@pytest.mark.parametrize(
+    ("schema", "meaning", "expected"),
+    [
+        ({"type": "boolean"}, "true", True),
+        ({"type": "boolean"}, "false", False),
+        ({"type": "boolean", "enum": [True]}, "false", None),
+        ({"enum": [True, "True"]}, "true", True),
+        ({"type": "integer", "minimum": -2, "maximum": 2}, "-1", -1),
+        ({"type": "integer", "minimum": -2, "maximum": 2}, "-3", None),
+        ({"enum": [-1, 1]}, "-1", -1),
+        ({"anyOf": [{"enum": ["done"]}, {"type": "null"}]}, "done", "done"),
+        ({"oneOf": [{"const": "done"}, {"anyOf": [{"minimum": 1, "maximum": 2}]}]}, "2", 2),
+        ({"anyOf": [True, {"enum": None}]}, "done", None),
+    ],
+)
+def test_value_can_be_of_any_kind(schema: dict[str, Any], meaning: str, expected: Any) -> None:
+    found = vocabulary.find_option(schema, meaning)
+
+    assert (found, type(found)) == (expected, type(expected))
+
+
+def test_value_of_an_alternative_has_words() -> None:
+    schema = build_schema(state_key={"anyOf": [STATES, {"type": "null"}]}, is_done={"type": "boolean"})
+    over = {"kind": "value", "argument": "is_done", "meaning": "true", "words": ["over", "false"]}
+
+    assert list_aliases(schema, DONE, over) == {"state_key": {"finished": "done"}, "is_done": {"over": True}}
+
+
 def test_words_for_a_value_are_only_for_its_ops() -> None:
     assert list_aliases(SCHEMA, URGENT, op="shop.order.list") == {}
     assert CatalogVocabulary.build([URGENT]).add_value_aliases("shop.order.list", SCHEMA) is SCHEMA
