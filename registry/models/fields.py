@@ -1,6 +1,7 @@
 """Validators, fields and lookups that several models use."""
 
-from typing import cast
+import json
+from typing import Any, cast
 
 from django.core.exceptions import ValidationError
 from django.core.validators import RegexValidator
@@ -15,6 +16,14 @@ models.TextField.register_lookup(Length, "length")
 models.CharField.register_lookup(Length, "length")
 
 MAX_WORDS, MAX_WORD = 100, 60  # words of a vocabulary entry, characters of a word
+
+
+class ReadableJSONEncoder(json.JSONEncoder):
+    """Stores letters as they are, because on SQLite a search looks for them in the stored text."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options | {"ensure_ascii": False})
+
 
 path_validator = RegexValidator(
     r"\A[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)*\Z",

@@ -9,6 +9,7 @@ from django.db.models import Q
 
 from audit.models import AuditEntry
 from registry.models.fields import (
+    ReadableJSONEncoder,
     build_source_field,
     validate_meaning,
     validate_text_list,
@@ -175,6 +176,7 @@ class Vocabulary(models.Model):
     words = models.JSONField(
         default=list,
         blank=True,
+        encoder=ReadableJSONEncoder,
         validators=[validate_words],
         help_text="In lower case with underscores, such as to_do. Empty: no word stands for it.",
     )

@@ -87,3 +87,12 @@ def test_entry_without_words_can_be_saved(admin_client: Client) -> None:
     admin_client.post(url, read_form(admin_client.get(url)) | {"words": ""})
 
     assert Vocabulary.objects.get().words == []
+
+
+@pytest.mark.both_databases
+def test_search_finds_words_with_letters_of_other_languages(admin_client: Client) -> None:
+    Vocabulary.objects.create(kind="entity", meaning="task", words=["tâche", "задача"])
+
+    for word in ("tâche", "задача"):
+        listing = admin_client.get(get_registry_url(Vocabulary, "changelist"), {"q": word})
+        assert "tâche, задача" in listing.content.decode()
