@@ -117,7 +117,7 @@ class _NoVectorFilter(admin.EmptyFieldListFilter):
 @admin.register(OpEmbedding)
 class OpEmbeddingAdmin(base.ReadOnlyMixin, base.ModelAdmin[OpEmbedding]):
     empty = "Set SEARCH_EMBEDDINGS_URL. The text of each op is listed here once, first waiting, then with its vector."
-    list_display = ["text_hash", "has_vector", "claimed_at", "refused_at", "used_at"]
+    list_display = ["text_hash", "has_vector", "held_until", "refused_at", "used_at"]
     list_filter = [("vector", _NoVectorFilter), ("refused_at", admin.EmptyFieldListFilter)]
     search_fields = ["text_hash", "text"]
     exclude = ["vector"]

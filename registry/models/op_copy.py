@@ -4,6 +4,7 @@ from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import Q
 
+from core.background.leases import LeasedRow
 from registry.jsonschema import schema_check, validator
 from registry.models.op import Op
 
@@ -56,7 +57,7 @@ class Example(models.Model):
             raise ValidationError({"args": problems})
 
 
-class OpEmbedding(models.Model):
+class OpEmbedding(LeasedRow):
     """The vector of one text from one model. Without a vector it waits to be sent, unless the endpoint refused it."""
 
     text_hash = models.CharField(
@@ -64,7 +65,14 @@ class OpEmbedding(models.Model):
     )
     text = models.TextField(help_text="Empty once the vector is there.")
     vector = models.BinaryField(null=True, help_text="Unit vector as float16 numbers, little-endian.")
-    claimed_at = models.DateTimeField(null=True, help_text="When a process last sent the text.")
+    # A vector keeps its time: the newest shows what size of vectors the endpoint gives.
+    held_until = models.DateTimeField(
+        null=True,
+        blank=True,
+        editable=False,
+        db_column="claimed_at",
+        help_text="Until when no other process sends the text.",
+    )
     refused_at = models.DateTimeField(
         null=True, help_text="When the endpoint refused the text. It is sent again in a week."
     )

@@ -16,9 +16,10 @@ from typing import NamedTuple, cast
 import numpy as np
 from django.db import DatabaseError, connection
 from django.db.models import Q, QuerySet
-from django.db.models.functions import Length
+from django.db.models.functions import Length, Now
 from django.utils import timezone
 
+from core.background import leases
 from core.database.deadlines import Deadline
 from registry.catalog.model import CatalogOp
 from registry.models import OpEmbedding
@@ -32,7 +33,7 @@ MAX_TEXT = 2_000  # characters of an op's text; small models read about 500 toke
 BATCH_SIZE = 32  # texts per request: text-embeddings-inference refuses more unless it is configured
 BATCH_TIMEOUT_MS = 60_000
 PROBE = "List tasks"  # a text that any endpoint accepts, to tell a refused text from an endpoint that refuses all
-CLAIM = timedelta(minutes=2)  # after which another process may send a text again
+LEASE = timedelta(minutes=2)  # after which another process may send a text again
 REFUSED = timedelta(days=7)  # after which a text that was refused is sent once more
 KEPT = timedelta(days=90)  # since a process last loaded it
 POLL_SECONDS = 5.0  # between two checks for missing vectors
@@ -52,7 +53,7 @@ class _Row(NamedTuple):
     """A stored text, without its text and vector."""
 
     size: int | None  # numbers in the vector
-    claimed_at: datetime | None
+    held_until: datetime | None
     refused_at: datetime | None
 
     def must_be_sent(self, size: int, at: datetime) -> bool:
@@ -177,21 +178,21 @@ def _send_texts(texts: Mapping[str, str]) -> set[str]:
     """
     sent: set[str] = set()
     for keys in _split_into_batches(list(texts), BATCH_SIZE):
-        at = timezone.now()
-        claimed = _claim(keys, at)
+        holder, claimed = _claim(keys)
         try:
-            sent |= _send_batch({key: texts[key] for key in claimed})
+            sent |= _send_batch({key: texts[key] for key in claimed}, holder)
         except EmbeddingsFailed:
-            OpEmbedding.objects.filter(pk__in=claimed, claimed_at=at, vector=None).update(claimed_at=None)
+            OpEmbedding.objects.filter(pk__in=claimed, holder=holder).update(holder="", held_until=None)
             raise
     return sent
 
 
-def _send_batch(batch: Mapping[str, str]) -> set[str]:
+def _send_batch(batch: Mapping[str, str], holder: str) -> set[str]:
     """Send a batch, in smaller ones if that fails. Return the keys of those that have vectors now."""
     if not batch:
         return set()
     keys = list(batch)
+    OpEmbedding.objects.filter(pk__in=keys, holder=holder).update(held_until=Now() + LEASE)
     try:
         vectors = _request_vectors(list(batch.values()))
     except TextsFailed as error:
@@ -199,19 +200,19 @@ def _send_batch(batch: Mapping[str, str]) -> set[str]:
             _mark_refused(keys[0], error)
             return set()
         halves = _split_into_batches(keys, (len(keys) + 1) // 2)
-        return set().union(*(_send_batch({key: batch[key] for key in half}) for half in halves))
+        return set().union(*(_send_batch({key: batch[key] for key in half}, holder) for half in halves))
     rows = [
         OpEmbedding(text_hash=key, text="", vector=vector.astype(STORED).tobytes())
         for key, vector in zip(keys, vectors, strict=True)
     ]
-    OpEmbedding.objects.bulk_update(rows, ["text", "vector", "refused_at"])
+    OpEmbedding.objects.bulk_update(rows, ["text", "vector", "refused_at", "holder"])
     return set(keys)
 
 
 def _mark_refused(key: str, error: TextsFailed) -> None:
     """Mark a text that fails alone. Raises EmbeddingsFailed if the endpoint fails for every text."""
     _request_vectors([PROBE])
-    OpEmbedding.objects.filter(pk=key, vector=None).update(refused_at=timezone.now())
+    OpEmbedding.objects.filter(pk=key, vector=None).update(refused_at=timezone.now(), holder="")
     log.warning("embeddings.text_refused text_hash=%s reason=%s retry_in_days=%d", key, error, REFUSED.days)
 
 
@@ -222,26 +223,30 @@ def _request_vectors(texts: Sequence[str]) -> Floats:
     return embeddings_endpoint.embed_texts(texts, deadline=Deadline.after(milliseconds=BATCH_TIMEOUT_MS))
 
 
-def _claim(keys: Sequence[str], at: datetime) -> list[str]:
-    """Return the keys of the texts that this process sends now. Another process skips them."""
-    is_free = Q(claimed_at=None) | Q(claimed_at__lte=at - CLAIM)
-    may_be_sent = Q(refused_at=None) | Q(refused_at__lte=at - REFUSED)
-    OpEmbedding.objects.filter(is_free & may_be_sent, pk__in=keys, vector=None).update(claimed_at=at)
-    return list(OpEmbedding.objects.filter(pk__in=keys, claimed_at=at, vector=None).values_list("pk", flat=True))
+def _claim(keys: Sequence[str]) -> tuple[str, list[str]]:
+    """Lease the texts that this process sends now. Return the holder and their keys. Another process skips them."""
+    may_be_sent = Q(refused_at=None) | Q(refused_at__lte=timezone.now() - REFUSED)
+    free = OpEmbedding.objects.filter(leases.FREE & may_be_sent, pk__in=keys, vector=None)
+    if not free.exists():
+        return "", []
+    lease = leases.begin(LEASE)
+    free.update(**lease)
+    claimed = OpEmbedding.objects.filter(pk__in=keys, holder=lease["holder"])
+    return lease["holder"], list(claimed.values_list("pk", flat=True))
 
 
 def _read_rows(keys: Sequence[str]) -> dict[str, _Row]:
     rows: dict[str, _Row] = {}
     for some in _split_into_batches(keys, QUERY_SIZE):
         stored = _filter_keys(some).annotate(bytes=Length("vector"))
-        for key, length, claimed_at, refused_at in stored.values_list("pk", "bytes", "claimed_at", "refused_at"):
-            rows[key] = _Row(length and length // STORED.itemsize, claimed_at, refused_at)
+        for key, length, held_until, refused_at in stored.values_list("pk", "bytes", "held_until", "refused_at"):
+            rows[key] = _Row(length and length // STORED.itemsize, held_until, refused_at)
     return rows
 
 
 def _find_latest_size(rows: Collection[_Row]) -> int:
     """Return the size of the vector that the endpoint gave last; 0 if there is none."""
-    latest = max(rows, key=lambda row: (bool(row.size), row.claimed_at or _EPOCH), default=None)
+    latest = max(rows, key=lambda row: (bool(row.size), row.held_until or _EPOCH), default=None)
     return (latest and latest.size) or 0
 
 

@@ -3,17 +3,20 @@
 import hashlib
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from datetime import timedelta
 from typing import Any
 
 import numpy as np
 import orjson
 import pytest
+import time_machine
 from django.db import connection, connections
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from core import overload
+from core.background import leases
 from core.database.deadlines import Deadline
 from registry import search
 from registry.catalog import cache
@@ -22,6 +25,7 @@ from registry.models import Op, OpEmbedding
 from registry.search import embeddings_endpoint, op_embeddings
 from registry.search.embeddings_endpoint import EmbeddingsFailed
 from registry.search.op_embeddings import OpEmbeddings
+from registry.search.word_vectors import Floats
 from tests.support.clients.api import Api
 from tests.support.rows.catalog_fixture import publish_draft
 from tests.support.upstreams.fake_internet import FakeInternet
@@ -211,13 +215,14 @@ def test_slow_endpoint_costs_a_search_300_ms_and_three_failures_in_a_row_a_pause
 def test_texts_that_another_process_sends_are_not_sent(api: Api, model: FakeModel) -> None:
     missing = get_embeddings().load()
     op_embeddings._insert_absent(missing)
-    theirs = op_embeddings._claim(list(missing)[:40], timezone.now())
+    _, theirs = op_embeddings._claim(list(missing)[:40])
 
-    embed_catalog()
+    with time_machine.travel(timezone.now() + timedelta(hours=1)):  # the clock of this process is wrong
+        embed_catalog()
     assert sum(model.sizes) == len(missing) - len(theirs) == len(missing) - 40
     assert get_embeddings().vectors is None
 
-    OpEmbedding.objects.filter(pk__in=theirs).update(claimed_at=timezone.now() - op_embeddings.CLAIM)  # it has stopped
+    OpEmbedding.objects.filter(pk__in=theirs).update(held_until=timezone.now() - timedelta(seconds=1))  # it has stopped
     embed_catalog()
     assert sum(model.sizes) == len(missing)
     assert get_embeddings().vectors is not None
@@ -256,6 +261,25 @@ def test_batches_are_halved_until_the_endpoint_takes_them(api: Api, model: FakeM
 
     assert max(model.sizes) == 8
     assert find_first(api, f"{WEATHER_WORD} zzqx") == MATCHING_OP
+
+
+def test_lease_of_a_batch_is_extended_by_each_of_its_requests(
+    api: Api, model: FakeModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model.answer = lambda texts: model.embed(texts) if len(texts) <= 8 else build_response(b"", "413 Content Too Large")
+    send, free = op_embeddings._request_vectors, []
+
+    def send_slowly(texts: Sequence[str]) -> Floats:
+        rows = OpEmbedding.objects.filter(text__in=texts)
+        free.append(rows.filter(leases.FREE).count())
+        rows.update(held_until=timezone.now() - timedelta(seconds=1))
+        return send(texts)
+
+    monkeypatch.setattr(op_embeddings, "_request_vectors", send_slowly)
+    embed_catalog()
+
+    assert set(free) == {0}
+    assert not OpEmbedding.objects.exclude(holder="").exists()
 
 
 def test_batches_are_halved_when_they_take_too_long(
@@ -302,7 +326,7 @@ def test_a_refused_text_is_sent_again_after_a_week(api: Api, model: FakeModel) -
     )
     embed_catalog()
     OpEmbedding.objects.filter(vector=None).update(
-        refused_at=timezone.now() - op_embeddings.REFUSED, claimed_at=timezone.now() - op_embeddings.REFUSED
+        refused_at=timezone.now() - op_embeddings.REFUSED, held_until=timezone.now() - op_embeddings.REFUSED
     )
     model.answer = model.embed
     forget_vectors(cache.get_live_catalog())
@@ -322,7 +346,7 @@ def test_no_text_is_marked_when_the_endpoint_takes_none(api: Api, model: FakeMod
 
     assert len(model.inputs) <= 7  # 32, 16, 8, 4, 2 texts, one, and one that is always taken
     assert not OpEmbedding.objects.exclude(refused_at=None).exists()
-    assert not OpEmbedding.objects.exclude(claimed_at=None).exists()
+    assert not OpEmbedding.objects.exclude(held_until=None).exists()
 
 
 def test_another_endpoint_gets_all_texts_though_its_model_has_the_same_name(
