@@ -147,7 +147,7 @@ class RestoreAction(ReleaseAction):
     def compute_effect(self, release: Release, op: str) -> ReleaseActionEffect | None:
         draft_content = snapshot.snapshot_draft()
         if not op:
-            return _build_effect(draft_content, stored_releases.load_content(release))
+            return _build_effect(draft_content, restore.load_for_draft(release, draft_content))
         op_snapshot = restore.build_op_snapshot(release, op)
         return ReleaseActionEffect(
             draft_content,

@@ -29,7 +29,7 @@ def restore_release(release: Release, *, by: str, at: datetime, seen: str = "") 
 
     Raises draft.NothingToChange, draft.DraftRefused, draft.DraftChanged.
     """
-    content = _fill_vocabulary(stored_releases.load_content(release), snapshot.snapshot_draft())
+    content = load_for_draft(release, snapshot.snapshot_draft())
     return draft.write_snapshot(content, whole=True, by=by, at=at, note=f"Restored release {release}", seen=seen)
 
 
@@ -83,9 +83,8 @@ def discard_change(kind: Kind, name: str, *, by: str, at: datetime) -> CopyChang
     Raises NotDiscardable, draft.NothingToChange and draft.DraftRefused.
     """
     live = stored_releases.get_live_release()
-    content = (
-        _fill_vocabulary(stored_releases.load_content(live), snapshot.snapshot_draft()) if live else EMPTY_SNAPSHOT
-    )
+    draft_content = snapshot.snapshot_draft()
+    content = load_for_draft(live, draft_content) if live else EMPTY_SNAPSHOT
     entry = index_entries(content, kind).get(name)
     row = draft.get_row(kind, name)
     is_imported = bool(getattr(row, "source", ""))  # comes back only if somebody imports it again
@@ -103,7 +102,7 @@ def find_unpublished_changes(taken_back: Release | None = None) -> UnpublishedCh
     if live is None:
         return None
     draft_content = snapshot.snapshot_draft()
-    live_content = _fill_vocabulary(stored_releases.load_content(live), draft_content)
+    live_content = load_for_draft(live, draft_content)
     changes = diff.diff_snapshots(live_content, draft_content)
     from_release: list[CopyChange] = []
     if changes and taken_back is not None and taken_back != live:
@@ -131,15 +130,15 @@ def discard_all_changes(*, taken_back: Release | None, seen: str, by: str, at: d
 
 
 def _diff_with_release(release: Release, draft_content: Snapshot) -> list[CopyChange]:
-    content = _fill_vocabulary(stored_releases.load_content(release), draft_content)
-    return diff.diff_snapshots(content, draft_content)
+    return diff.diff_snapshots(load_for_draft(release, draft_content), draft_content)
 
 
-def _fill_vocabulary(content: Snapshot, draft_content: Snapshot) -> Snapshot:
-    """Return a release's content with the vocabulary that it stands for, if the draft has one.
+def load_for_draft(release: Release, draft_content: Snapshot) -> Snapshot:
+    """Return a release's content as it is written into the draft: with a vocabulary, if the draft has one.
 
     A release without a list of entries stands for the shipped ones, and so does a draft.
     """
+    content = stored_releases.load_content(release)
     if "vocabulary" in content or "vocabulary" not in draft_content:
         return content
     shipped = sorted(vocabulary.list_shipped_entries(), key=COPY_KINDS[Kind.VOCABULARY].get_name)

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from console.releases.actions import RestoreAction
 from core.text import json_text
 from registry.catalog import cache
 from registry.models import Release, Vocabulary
@@ -67,6 +68,9 @@ def test_release_from_before_vocabularies_is_served_as_it_was(api: Api) -> None:
     assert api.exec("ticket.list")["error"]["details"]["retry_with"]["op"] == "onto.task.list"
     renamed = api.exec("onto.task.update", {"task_id": DEMO_TASK_ID, "status": "blocked"})
     assert renamed["error"]["details"]["retry_with"]["args"]["state_key"] == "blocked"
+    restoring = RestoreAction().compute_effect(release, "")
+    assert restoring
+    assert {change.name for change in restoring.changes} == {"onto.task.update"}
 
 
 @pytest.mark.parametrize("query", ["chore that is late", "meilensteine"])
