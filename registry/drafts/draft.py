@@ -70,7 +70,7 @@ def write_snapshot(
         changes = _filter_changes(diff.diff_snapshots(before, content), whole=whole)
         if not changes:
             raise NothingToChange("The draft already has this content.")
-        if content.get(vocabulary.KEY) and add_shipped_words(by=by, at=at):
+        if content.get("vocabulary") and add_shipped_words(by=by, at=at):
             before = snapshot.snapshot_draft()
             changes = _filter_changes(diff.diff_snapshots(before, content), whole=whole)
         _refuse_new_problems(checks.find_errors(before), checks.find_errors(_apply_changes(before, content, changes)))

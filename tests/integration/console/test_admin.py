@@ -13,10 +13,8 @@ from analytics.reports.models import SavedView
 from analytics.rollout.models import Flag
 from gateway.access import key_verification
 from gateway.models import ApiKey, Client, Scope, UserGrant
-from registry.models import Op, Release
 from tests.support.clients.api import Api
 from tests.support.console.admin_models import MODELS, PROJECT_APPS, get_admin_url, run_action
-from tests.support.console.admin_pages import read_form, save_row
 from tests.support.loops import for_each
 
 # Models whose rows only services change. The admin shows them read-only.
@@ -137,33 +135,3 @@ def test_key_changed_in_the_admin_keeps_its_secret(api: Api, admin_client: HttpC
     key_verification.refresh_verified_keys()
     assert api.post("help", {}).status_code == 200
     assert api.post("exec", {"op": "onto.task.list"}).status_code == 403
-
-
-# --- releases ---------------------------------------------------------------------------------------------------------
-
-
-REVIEW = "/admin/registry/release/review/"
-
-
-def publish_draft(http: HttpClient, note: str = "In the admin") -> str:
-    """Publish the reviewed draft and return the page that follows."""
-    review = http.get(REVIEW).context["review"]
-    return http.post(REVIEW, {"seen": review.seen, "note": note}, follow=True).content.decode()
-
-
-def test_op_that_cannot_run_is_published_once_it_has_a_connection(api: Api, admin_client: HttpClient) -> None:
-    op = Op.objects.get(op="onto.task.get")
-    page = get_admin_url(Op, "change", op.pk)
-    form = read_form(admin_client.get(page))
-    save_row(admin_client, op, form | {"connection": "", "notes": "Whole."})
-
-    refused = publish_draft(admin_client)
-
-    assert "Cannot run: no connection is set." in refused
-    assert f'{page}#id_connection"' in refused
-    assert Release.objects.count() == 1
-    assert "Cannot run:</strong> no connection is set." in admin_client.get(page).content.decode()
-    connection = {"connection": form["connection"]}
-    save_row(admin_client, op, read_form(admin_client.get(page)) | connection)
-    assert "Cannot run:" not in admin_client.get(page).content.decode()
-    assert "is live with" in publish_draft(admin_client)

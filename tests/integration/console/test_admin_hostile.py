@@ -15,19 +15,14 @@ from django.db.models import DateTimeField, JSONField, Model
 from django.test import Client as HttpClient
 from django.test import RequestFactory
 from django.urls import reverse
-from django.utils import timezone
 
-from analytics.events import event_log
 from core.admin.form_fields import LinesField, StrictJSONField
 from core.admin.site import MAX_VALUE_LENGTH, MAX_WORDS
 from gateway.access import api_keys
-from gateway.jobs import runner
 from gateway.models import ApiKey, Client
-from tests.support.clients.api import Api
 from tests.support.console.admin_models import MODELS, get_admin_url
 from tests.support.console.hostile_pages import BIG, ODD_PATHS, assert_status, choose_in_turn, choose_models, dump_rows
 from tests.support.loops import for_each
-from workspace.demo import DEMO_PROJECT_ID
 from workspace.models import Document
 
 pytestmark = pytest.mark.usefixtures("short_sidebar")
@@ -53,16 +48,6 @@ ODD_LOOKUPS: list[tuple[Any, ...]] = [
     ("__exact", "\x00", 400),
     ("__regex", "(a+)+$", 400),
 ]
-
-
-@pytest.fixture
-def row_of_every_model(api: Api) -> None:
-    """Create at least one row of every model that API calls write."""
-    args = {"project_id": DEMO_PROJECT_ID, "title": "x"}
-    assert api.exec("onto.task.create", args, idempotency_key="once")["ok"]
-    api.help("root")
-    event_log.flush()
-    runner.run_due_jobs(at=timezone.now())
 
 
 # --- who may do what --------------------------------------------------------------------------------------------------

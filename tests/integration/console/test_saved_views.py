@@ -169,16 +169,6 @@ def test_shared_view_is_seen_by_others_who_cannot_delete_it(pia: HttpClient) -> 
     assert "Private" not in views
 
 
-@pytest.mark.both_databases
-def test_saving_under_the_same_name_replaces_the_view(pia: HttpClient) -> None:
-    save(pia, query="days=7")
-    save(pia, query="days=90", is_shared="on")
-
-    view = SavedView.objects.get()
-    assert (view.query, view.is_shared) == ("days=90", True)
-    assert AuditEntry.objects.get(kind="view").changes["query"] == [None, "days=90"]
-
-
 @for_each(
     "name, query, message",
     [

@@ -115,6 +115,9 @@ def test_review_names_what_an_op_lacks_to_run_and_does_not_publish(admin_client:
     assert f'<a href="{link}">onto.task.add</a></strong>, <code>connection</code>: Cannot run: no connection' in page
     assert 'name="note"' not in page
     assert stored_releases.get_live_release() is None
+    assert "Cannot run:</strong> no connection is set." in read_text(
+        admin_client.get(get_registry_url(Op, "change", op.pk))
+    )
     change_row(op, connection=any_upstream.get_or_create_connection())
     assert "All checks passed." in read_text(open_review(admin_client))
     Connection.objects.update(kind="gone")  # the draft is the same, and its checks are cached
