@@ -91,17 +91,6 @@ def test_key_created_in_the_admin_is_shown_once_and_works(live_catalog: Any, adm
         assert plaintext not in admin_client.get(address).content.decode()
 
 
-@for_each("scopes", ["", "root", '["help"]', "nonsense"], undone=True)
-def test_key_with_unknown_scopes_is_a_form_error(db: None, admin_client: HttpClient, scopes: str) -> None:
-    client = Client.objects.create(name="chat")
-
-    response = admin_client.post(get_admin_url(ApiKey, "add"), {"client": client.pk, "scopes": scopes, "rate": 7})
-
-    assert response.status_code == 200
-    assert "errorlist" in response.content.decode()
-    assert not ApiKey.objects.exists()
-
-
 def test_key_rotated_in_the_admin_has_a_successor_and_expires_in_a_day(api: Api, admin_client: HttpClient) -> None:
     old = ApiKey.objects.get()
 

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 import pytest
 from django import forms
 from django.contrib import admin
-from django.contrib.auth.models import Permission, User
+from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import DateTimeField, JSONField, Model
 from django.test import Client as HttpClient
@@ -22,24 +22,12 @@ from gateway.access import api_keys
 from gateway.models import ApiKey, Client
 from tests.support.console.admin_models import MODELS, get_admin_url
 from tests.support.console.hostile_pages import BIG, ODD_PATHS, assert_status, choose_in_turn, choose_models, dump_rows
+from tests.support.console.staff import create_staff
 from tests.support.loops import for_each
-from workspace.models import Document
 
 pytestmark = pytest.mark.usefixtures("short_sidebar")
 
 ODD_IDS = ["abc", "zz", "\x00", "zz\x00", BIG, "9" * 5_000, "-1", "é", "{}", "[]", "' OR 1=1 --"]
-ODD_JSON = [
-    '"\\ud800"',
-    '{"a": "\\ud800"}',
-    "NaN",
-    '{"a": 1e999}',
-    '"\\u0000"',
-    '["\\u0000"]',
-    "[" * 2_000 + "]" * 2_000,
-    "9" * 5_000,
-    '{"a": 1, "a": 2}',
-    "{",
-]
 ODD_LOOKUPS: list[tuple[Any, ...]] = [
     ("", "abc", 200, 302, 400),
     ("__in", BIG, 200, 302, 400),
@@ -55,12 +43,10 @@ ODD_LOOKUPS: list[tuple[Any, ...]] = [
 
 @pytest.mark.parametrize(("verbs", "offered"), [(["change"], {"revoke"}), (["add", "change"], {"revoke", "rotate"})])
 def test_action_that_shows_a_new_key_needs_the_add_permission(
-    live_catalog: Any, rf: RequestFactory, django_user_model: type[User], verbs: list[str], offered: set[str]
+    live_catalog: Any, rf: RequestFactory, verbs: list[str], offered: set[str]
 ) -> None:
-    user = django_user_model.objects.create_user("staff", is_staff=True)
-    user.user_permissions.set(Permission.objects.filter(codename__in=[f"{verb}_apikey" for verb in verbs]))
     request = rf.get("/")
-    request.user = user
+    request.user = create_staff("staff", permissions=[f"{verb}_apikey" for verb in verbs])
 
     assert set(admin.site.get_model_admin(ApiKey).get_actions(request)) == offered
 
@@ -92,25 +78,13 @@ def test_admin_forms_parse_json_as_strictly_as_the_api(db: None) -> None:
     assert {name for name, field in fields.items() if not isinstance(field, StrictJSONField)} == lists
 
 
-@for_each("text", ODD_JSON)
-@for_each("model, field", [(ApiKey, "scopes"), (Document, "props")])
-def test_json_that_cannot_be_stored_is_a_field_error(
-    db: None, admin_client: HttpClient, model: type[Model], field: str, text: str
-) -> None:
-    response = admin_client.post(get_admin_url(model, "add"), {field: text})
-
-    assert response.status_code == 200
-    assert field in response.context["adminform"].form.errors
-    assert response.content
-
-
 # --- keys -------------------------------------------------------------------------------------------------------------
 
 
 @for_each(
     "wrong",
     [
-        *({"scopes": scopes} for scopes in ('[["help"]]', "[{}]", "[null]", "[1]", '["help", []]')),
+        *({"scopes": scopes} for scopes in ("", "root", '["help"]', '[["help"]]', "[{}]", "[null]")),
         *(
             {"subject": subject}
             for subject in ("demo-é", "demo- x", "demo-" + "x" * 200, "other", "demo-\x00", "demo-\x7f")

@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
-from django.contrib.auth.models import Group, User
+from django.contrib.auth.models import User
 from django.test import Client as HttpClient
 from django.urls import reverse
 
@@ -15,6 +15,7 @@ from analytics.reports.models import SavedView
 from audit.models import AuditEntry
 from console.reports import stored_views
 from console.reports.stored_views import MAX_NAME_LENGTH, MAX_VIEWS
+from tests.support.console.staff import sign_in
 from tests.support.loops import for_each
 
 pytestmark = pytest.mark.django_db
@@ -22,18 +23,9 @@ pytestmark = pytest.mark.django_db
 EVENTS = "analytics_operationevent_changelist"
 
 
-def sign_in(name: str, role: str = "Product manager") -> HttpClient:
-    user = User.objects.create_user(name, is_staff=True)
-    if role:
-        user.groups.add(Group.objects.get(name=role))
-    http = HttpClient()
-    http.force_login(user)
-    return http
-
-
 @pytest.fixture
 def pia() -> HttpClient:
-    return sign_in("pia")
+    return sign_in("pia", role="Product manager")
 
 
 def read_page(http: HttpClient, page: str, query: str = "") -> str:
@@ -153,7 +145,7 @@ def test_audit_log_has_shared_views_only(pia: HttpClient) -> None:
 
 @pytest.mark.both_databases
 def test_shared_view_is_seen_by_others_who_cannot_delete_it(pia: HttpClient) -> None:
-    una = sign_in("una", "Auditor")
+    una = sign_in("una", role="Auditor")
     save(pia, EVENTS, name="Private", query="ok__exact=0")
     save(pia, EVENTS, name="Failures", query="ok__exact=0", is_shared="on")
 
@@ -211,7 +203,7 @@ def test_unknown_view_is_not_deleted(pia: HttpClient, key: str) -> None:
 
 
 def test_views_of_a_page_are_for_those_who_may_open_it() -> None:
-    nobody = sign_in("sam", role="")
+    nobody = sign_in("sam")
 
     assert save(nobody).status_code == 403
     assert nobody.get(reverse("admin:saved_view_save")).status_code == 405

@@ -5,7 +5,6 @@ from html import unescape
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import Permission
 from django.test import Client as HttpClient
 from django.urls import reverse
 from django.utils import timezone
@@ -17,6 +16,7 @@ from audit.models import AuditEntry
 from registry.models import EvalCase, Op, Release
 from tests.support.clients.api import Api
 from tests.support.console import role_matrix
+from tests.support.console.staff import sign_in
 from tests.support.rows.analytics_rows import store_contents
 
 pytestmark = pytest.mark.django_db
@@ -204,14 +204,9 @@ def test_who_may_not_edit_sees_no_links(make_misses: Callable[[], None], client:
     assert reverse("admin:registry_op_edit") not in page.content.decode()
 
 
-@pytest.mark.both_databases
-def test_stored_words_are_prefilled_only_for_who_may_see_events(
-    make_misses: Callable[[], None], client: HttpClient, django_user_model: Any
-) -> None:
+def test_stored_words_are_prefilled_only_for_who_may_see_events(make_misses: Callable[[], None]) -> None:
     make_misses()
-    user = django_user_model.objects.create_user("writer", is_staff=True)
-    user.user_permissions.set(Permission.objects.filter(codename__in=["change_op", "view_op"]))
-    client.force_login(user)
+    client = sign_in("writer", permissions=["change_op", "view_op"])
     event = OperationEvent.objects.filter(type="search").values_list("pk", flat=True)[0]
 
     page: Any = client.get(f"{reverse('admin:registry_op_edit')}?op={LIST}&edit=keyword&event={event}")

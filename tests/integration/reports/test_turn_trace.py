@@ -4,7 +4,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import Permission, User
 from django.test import Client as HttpClient
 from django.urls import reverse
 
@@ -12,6 +11,7 @@ from analytics.events.models import OperationEvent
 from analytics.turns.models import ToolSelection, Turn
 from console.activity import turn_trace
 from registry.models import Release
+from tests.support.console.staff import sign_in
 from tests.support.loops import for_each
 
 pytestmark = pytest.mark.django_db
@@ -87,13 +87,10 @@ def test_turn_whose_events_were_deleted_has_no_trace(turn: Turn, admin_client: H
     assert "What happened" not in read_page(admin_client, turn)
 
 
-def test_trace_is_for_those_who_may_see_events(turn: Turn, client: HttpClient) -> None:
+def test_trace_is_for_those_who_may_see_events(turn: Turn) -> None:
     add_event(0)
-    user = User.objects.create_user("una", is_staff=True)
-    user.user_permissions.add(Permission.objects.get(codename="view_turn"))
-    client.force_login(user)
 
-    assert "What happened" not in read_page(client, turn)
+    assert "What happened" not in read_page(sign_in("una", permissions=["view_turn"]), turn)
 
 
 @for_each(

@@ -1,17 +1,16 @@
 """The sidebar is complete, is grouped by job, and links only to pages that a user may see."""
 
-from typing import Any
-
 import pytest
 from django.apps import apps
 from django.contrib import admin
-from django.contrib.auth.models import Permission, User
+from django.contrib.auth.models import User
 from django.core.exceptions import ImproperlyConfigured
 from django.test import Client, RequestFactory
 
 from console import sidebar
 from core import manifest
 from core.manifest import Manifest, ModelList, PageLink, SidebarEntry
+from tests.support.console.staff import create_staff, sign_in
 
 
 def list_model_lists() -> list[ModelList]:
@@ -63,20 +62,16 @@ def test_page_and_list_have_the_same_name() -> None:
 
 
 @pytest.mark.django_db
-def test_sidebar_shows_only_permitted_entries(django_user_model: Any) -> None:
-    nobody = django_user_model.objects.create_user("nobody", is_staff=True)
-    reader = django_user_model.objects.create_user("reader", is_staff=True)
-    reader.user_permissions.set(Permission.objects.filter(codename__in=["view_example", "change_switch"]))
+def test_sidebar_shows_only_permitted_entries() -> None:
+    reader = create_staff("reader", permissions=["view_example", "change_switch"])
 
-    assert read_titles(nobody) == {"": ["Guides"]}
+    assert read_titles(create_staff("nobody")) == {"": ["Guides"]}
     assert read_titles(reader) == {"": ["Guides"], "Copy": ["Ops"], "Access": ["Switches"]}
 
 
 @pytest.mark.django_db
-def test_an_entry_opens_the_first_page_that_the_user_may_open(client: Client, django_user_model: Any) -> None:
-    reader = django_user_model.objects.create_user("reader", is_staff=True)
-    reader.user_permissions.set(Permission.objects.filter(codename__in=["view_example", "view_policyrule"]))
-    client.force_login(reader)
+def test_an_entry_opens_the_first_page_that_the_user_may_open() -> None:
+    client = sign_in("reader", permissions=["view_example", "view_policyrule"])
 
     page = client.get("/admin/registry/example/")
 
@@ -87,17 +82,14 @@ def test_an_entry_opens_the_first_page_that_the_user_may_open(client: Client, dj
 
 
 @pytest.mark.django_db
-def test_system_lists_what_the_user_may_see(client: Client, django_user_model: Any) -> None:
-    reader = django_user_model.objects.create_user("reader", is_staff=True)
-    reader.user_permissions.set(Permission.objects.filter(codename__in=["view_batch"]))
-    client.force_login(reader)
+def test_system_lists_what_the_user_may_see() -> None:
+    client = sign_in("reader", permissions=["view_batch"])
 
     page = client.get("/admin/system/").content.decode()
 
     assert 'href="/admin/gateway/batch/"' in page
     assert "/admin/workspace/task/" not in page
-    reader.user_permissions.clear()
-    assert client.get("/admin/system/").status_code == 403
+    assert sign_in("nobody").get("/admin/system/").status_code == 403
 
 
 def test_one_entry_is_active(admin_client: Client) -> None:

@@ -7,11 +7,9 @@ import pytest
 from django.contrib.messages import get_messages
 from django.test import Client
 from django.urls import reverse
-from django.utils import timezone
 
 from audit.models import AuditEntry
 from registry.models import Group, Op, PolicyRule
-from registry.releases import publishing
 from tests.support.console.admin_pages import get_registry_url, open_form, read_form, save_row
 from tests.support.loops import for_each
 from tests.support.rows.copy_rows import make_op
@@ -168,14 +166,3 @@ def test_entry_is_reverted_after_a_preview(admin_client: Client) -> None:
     assert "was changed again later" in again
     page = admin_client.get(reverse("admin:audit_auditentry_change", args=[entry.pk])).content.decode()
     assert address not in page
-
-
-def test_entry_that_is_no_change_of_copy_cannot_be_reverted(admin_client: Client) -> None:
-    make_op()
-    publishing.publish_draft(note="Test", by="tests", at=timezone.now())
-    entry = AuditEntry.objects.get(kind="release")
-    address = reverse("admin:registry_change_revert", args=[entry.pk])
-
-    for page in (admin_client.get(address), admin_client.post(address)):
-        assert "This is not possible." in page.content.decode()
-    assert admin_client.get(reverse("admin:registry_change_revert", args=[0])).status_code == 404

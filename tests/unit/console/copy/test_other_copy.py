@@ -1,13 +1,12 @@
 """Pages of the draft: shipped rows cannot be deleted, and a message says what to do after saving."""
 
 import pytest
-from django.contrib.auth.models import Group as Role
-from django.contrib.auth.models import User
 from django.contrib.messages import get_messages
 from django.test import Client
 
 from registry.models import Op, OpAlias, PromptSection
 from tests.support.console.admin_pages import get_registry_url, open_form, save_row
+from tests.support.console.staff import sign_in
 from tests.support.rows.copy_rows import make_op
 
 pytestmark = pytest.mark.django_db
@@ -28,10 +27,8 @@ def test_admin_deletes_own_rows_but_no_shipped_rows(admin_client: Client) -> Non
     assert OpAlias.objects.get().op == shipped
 
 
-def test_save_message_tells_an_editor_to_ask_for_a_review(client: Client) -> None:
-    editor = User.objects.create_user("ed", is_staff=True)
-    editor.groups.set(Role.objects.filter(name="Editor"))
-    client.force_login(editor)
+def test_save_message_tells_an_editor_to_ask_for_a_review() -> None:
+    client = sign_in("ed", role="Editor")
     section = PromptSection.objects.create(prompt="tests", name="a", title="A", text="x", position=1)
     sent = open_form(client, section)
 

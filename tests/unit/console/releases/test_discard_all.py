@@ -3,7 +3,6 @@
 import html
 
 import pytest
-from django.contrib.auth.models import Permission, User
 from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
@@ -13,6 +12,7 @@ from audit.models import AuditEntry
 from registry.models import Group, Op, Release
 from registry.releases import lifecycle, publishing, stored_releases
 from tests.support.console.admin_pages import get_registry_url, read_text
+from tests.support.console.staff import sign_in
 from tests.support.rows.copy_rows import change_row, make_op
 
 pytestmark = pytest.mark.django_db
@@ -115,10 +115,8 @@ def test_withdrawal_of_an_older_release_raises_no_question_about_new_edits(
     assert "Keep or discard" not in read_text(run_action(admin_client, "withdraw", published))
 
 
-def test_user_who_may_not_edit_the_draft_is_not_asked(client: Client, published: Release, newer: Release) -> None:
-    publisher = User.objects.create_user("publisher", is_staff=True)
-    publisher.user_permissions.set(Permission.objects.filter(codename__in=["view_release", "add_release"]))
-    client.force_login(publisher)
+def test_user_who_may_not_edit_the_draft_is_not_asked(published: Release, newer: Release) -> None:
+    client = sign_in("publisher", permissions=["view_release", "add_release"])
 
     assert "Keep or discard" not in read_text(run_action(client, "make_live", published))
     assert client.get(reverse("admin:registry_release_discard_all")).status_code == 403

@@ -1,11 +1,9 @@
 """People ask for a review, comment, approve and request changes. An approval counts for exactly one draft."""
 
 import html
-from collections.abc import Callable
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import Group as Role
 from django.contrib.auth.models import User
 from django.http import HttpResponse
 from django.test import Client
@@ -16,6 +14,7 @@ from notifications.models import Notification
 from registry.models import Op, Release, ReviewComment, ReviewRequest
 from registry.releases import stored_releases
 from tests.support.console.admin_pages import get_registry_url, read_text
+from tests.support.console.staff import sign_in
 from tests.support.rows.copy_rows import change_row
 
 pytestmark = pytest.mark.django_db
@@ -25,25 +24,13 @@ URL = "admin:registry_release_review"
 
 
 @pytest.fixture
-def sign_in(db: None) -> Callable[[str, str], Client]:
-    def sign_in(name: str, role: str) -> Client:
-        user = User.objects.create_user(name, is_staff=True)
-        user.groups.set(Role.objects.filter(name=role))
-        client = Client()
-        client.force_login(user)
-        return client
-
-    return sign_in
+def editor(db: None) -> Client:
+    return sign_in("ed", role="Editor")
 
 
 @pytest.fixture
-def editor(sign_in: Callable[[str, str], Client]) -> Client:
-    return sign_in("ed", "Editor")
-
-
-@pytest.fixture
-def admin(sign_in: Callable[[str, str], Client]) -> Client:
-    return sign_in("ada", "Admin")
+def admin(db: None) -> Client:
+    return sign_in("ada", role="Admin")
 
 
 def change_op(summary: str, by: str = "ed") -> None:
@@ -155,11 +142,9 @@ def test_publishing_closes_the_review(changed: Release, editor: Client, admin: C
 
 
 @pytest.mark.parametrize(("step", "role"), [("approve", "Editor"), ("send_back", "Editor"), ("ask", "Auditor")])
-def test_step_without_permission_is_refused(
-    changed: Release, admin: Client, sign_in: Callable[[str, str], Client], step: str, role: str
-) -> None:
+def test_step_without_permission_is_refused(changed: Release, admin: Client, step: str, role: str) -> None:
     take_step(admin, "ask")
-    other = sign_in("otto", role)
+    other = sign_in("otto", role=role)
 
     assert step not in list_steps(other)
     assert take_step(other, step, "x").status_code == 403
@@ -179,15 +164,13 @@ def second_person(settings: Any) -> None:
 
 @pytest.mark.both_databases
 @pytest.mark.usefixtures("second_person")
-def test_editor_publishes_only_with_the_approval_of_somebody_else(
-    published: Release, admin: Client, sign_in: Callable[[str, str], Client]
-) -> None:
+def test_editor_publishes_only_with_the_approval_of_somebody_else(published: Release, admin: Client) -> None:
     change_op("By Ada", by="ada")
 
     alone = read_text(admin.get(reverse(URL)))
     refused = read_text(publish(admin))
     take_step(admin, "ask")
-    take_step(sign_in("bob", "Admin"), "approve")
+    take_step(sign_in("bob", role="Admin"), "approve")
     publish(admin)
 
     assert "You cannot publish this draft alone." in alone
@@ -222,12 +205,10 @@ def test_another_name_makes_no_other_person(published: Release, admin: Client) -
 
 
 @pytest.mark.usefixtures("second_person")
-def test_approval_of_an_earlier_draft_does_not_let_its_editor_publish(
-    published: Release, admin: Client, sign_in: Callable[[str, str], Client]
-) -> None:
+def test_approval_of_an_earlier_draft_does_not_let_its_editor_publish(published: Release, admin: Client) -> None:
     change_op("By Ada", by="ada")
     take_step(admin, "ask")
-    take_step(sign_in("bob", "Admin"), "approve")
+    take_step(sign_in("bob", role="Admin"), "approve")
     change_op("By Ada again", by="ada")
 
     page = read_text(publish(admin))

@@ -3,13 +3,14 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from django.contrib.auth.models import Group, User
+from django.contrib.auth.models import User
 from django.test import RequestFactory
 
 from audit import audit_log
 from console.reports.parts.charts import list_markers
 from registry.models import Op
 from registry.releases import publishing
+from tests.support.console.staff import create_staff
 from tests.support.rows.copy_rows import make_op
 
 pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
@@ -26,9 +27,7 @@ def list_texts(user: User, *, cohort: str = "") -> dict[int, list[str]]:
 
 @pytest.fixture
 def manager() -> User:
-    user = User.objects.create_user("pia", is_staff=True)
-    user.groups.add(Group.objects.get(name="Product manager"))
-    return user
+    return create_staff("pia", role="Product manager")
 
 
 def test_marker_names_the_last_release_of_a_day(manager: User) -> None:
@@ -50,7 +49,7 @@ def test_markers_tell_of_cohorts_to_those_who_may_see_the_audit_log(manager: Use
     pilot = {0: ["pilot: 0% → 5%"], 1: ["pilot: 5% → 10%"]}
     assert list_texts(manager) == pilot | {2: ["other: 10% → 15%"]}
     assert list_texts(manager, cohort="pilot") == pilot
-    assert list_texts(User.objects.create_user("una", is_staff=True)) == {}
+    assert list_texts(create_staff("una")) == {}
 
 
 def test_a_release_comes_before_what_else_happened_that_day(manager: User) -> None:

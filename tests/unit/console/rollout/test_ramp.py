@@ -3,7 +3,6 @@
 from datetime import UTC, datetime
 
 import pytest
-from django.contrib.auth.models import Group, User
 from django.test import Client as HttpClient
 from django.urls import reverse
 
@@ -14,6 +13,7 @@ from analytics.rollups.models import OpDaily
 from audit.models import AuditEntry
 from console.rollout import cohort_facts
 from tests.support.console.admin_pages import read_text
+from tests.support.console.staff import sign_in
 from tests.support.loops import for_each
 
 pytestmark = pytest.mark.django_db
@@ -28,11 +28,8 @@ def cohort() -> Cohort:
 
 
 @pytest.fixture
-def manager_client(client: HttpClient) -> HttpClient:
-    user = User.objects.create_user("pia", is_staff=True)
-    user.groups.add(Group.objects.get(name="Product manager"))
-    client.force_login(user)
-    return client
+def manager_client(db: None) -> HttpClient:
+    return sign_in("pia", role="Product manager")
 
 
 def write_figures(*, failed: int, others_failed: int) -> None:
@@ -107,10 +104,8 @@ def test_unknown_step_is_refused(manager_client: HttpClient, cohort: Cohort, ste
     assert Cohort.objects.get().percentage == 5
 
 
-def test_only_those_who_may_change_cohorts_take_steps(client: HttpClient, cohort: Cohort) -> None:
-    user = User.objects.create_user("una", is_staff=True)
-    user.groups.add(Group.objects.get(name="Auditor"))
-    client.force_login(user)
+def test_only_those_who_may_change_cohorts_take_steps(cohort: Cohort) -> None:
+    client = sign_in("una", role="Auditor")
     write_figures(failed=10, others_failed=80)
 
     page = read_page(client, cohort)
