@@ -1,23 +1,29 @@
-"""All lists of the console: numbers are right-aligned, empty lists say what to do, and pages show their location."""
+"""All lists of the console: few queries, numbers right-aligned, hints if they are empty, and their location."""
 
 import re
+from collections import Counter
 from html import unescape
 from pathlib import Path
 from typing import Any
 
+import pytest
 from django.conf import settings
 from django.contrib import admin
 from django.contrib.auth.models import Group, User
+from django.db import connection
 from django.db.models import DecimalField, FloatField, IntegerField, Model
 from django.test import Client as HttpClient
 from django.test import RequestFactory
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
+from analytics.events import event_log
 from analytics.rollout.models import Cohort, Flag
 from console import sidebar
 from gateway.models import ApiKey, Client, IdempotencyRecord
 from registry.models import Op
-from tests.support.console.admin_models import MODELS, get_admin_url
+from tests.support.clients.api import Api
+from tests.support.console.admin_models import MODELS, PROJECT_APPS, get_admin_url
 from tests.support.loops import for_each
 
 TRAIL = re.compile(
@@ -145,3 +151,28 @@ def test_hidden_columns_cannot_be_found_out_by_filters(
 
     assert response.status_code == 400
     assert response.content.decode() == "The list cannot be filtered like this. Use its filters, or search."
+
+
+PROJECT_MODELS = [model for model in MODELS if model._meta.app_label in PROJECT_APPS]
+
+
+def test_every_model_is_searchable() -> None:
+    for model in PROJECT_MODELS:
+        assert admin.site.get_model_admin(model).search_fields, model
+
+
+@pytest.mark.both_databases
+def test_changelists_have_no_query_per_row(api: Api, admin_client: HttpClient) -> None:
+    project_id = api.exec("onto.project.list")["result"]["projects"][0]["id"]
+    for _ in range(3):  # also creates rows of calls
+        api.help("onto.task")
+        api.exec("onto.task.create", {"project_id": project_id, "title": "x"})
+    event_log.flush()
+
+    for model in PROJECT_MODELS:
+        with CaptureQueriesContext(connection) as queries:
+            response = admin_client.get(get_admin_url(model, "changelist"), {"q": "o"})
+
+        assert response.status_code == 200, model
+        statements = Counter(query["sql"].partition("WHERE")[0] for query in queries.captured_queries)
+        assert [sql for sql, count in statements.items() if count > 3] == [], model

@@ -147,7 +147,7 @@ PAGES: dict[str, tuple[str, str | None]] = {
     "analytics_cohort_add_impact": ("", "AP"),
     "analytics_flag_add_impact": ("", ""),  # flags are declared in the code
     **{f"saved_view_{name}": ("", "") for name in ("save", "delete")},  # need a page or a view; test_saved_views.py
-    "analytics_cohort_step": ("", ""),  # needs a step; tests/unit/console/rollout/test_ramp.py
+    "analytics_cohort_step": ("", ""),  # needs a step; tests/unit/console/rollout/test_cohort_facts.py
     "rollout_who": ("AEPU", "AEPU"),  # read-only
     "home_checklist_hide": ("", "A"),
     "system": ("AEPU", "AEPU"),  # shows each user what they may see

@@ -1,14 +1,19 @@
-"""Token budgets of help, and defaults that their own schema refuses."""
+"""Checks of one op alone: token budgets, defaults that its schema refuses, and whether it can run."""
 
 from typing import Any
 
 import pytest
+from pytest_django import DjangoAssertNumQueries
 
 from registry import checks
+from registry.catalog import switches
 from registry.checks import single_op
 from registry.help import token_counts
+from registry.models import Connection
 from tests.support.rows.check_findings import build_check_context, build_op_with_arguments
 from tests.support.rows.op_entries import build_catalog, build_op_entry, build_schema
+from tests.support.rows.switches import create_switch
+from tests.support.upstreams import any_upstream
 
 
 @pytest.mark.parametrize(
@@ -82,3 +87,44 @@ def test_invalid_default_is_found_at_every_level_and_through_references() -> Non
 )
 def test_valid_default_is_accepted(argument: Any) -> None:
     assert list(single_op.check_defaults(build_op_with_arguments(a=argument))) == []
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("fields", "missing"),
+    [
+        ({}, "no connection is set"),
+        ({"connection": "nowhere"}, 'the connection "nowhere" does not exist'),
+        ({"connection": "workspace"}, 'the connection "workspace" has no handler for the tool "a_b"'),
+        ({"connection": "workspace", "tool_name": "list_onto_tasks"}, ""),
+        ({"connection": any_upstream.CONNECTION}, ""),
+        ({"status": "retired"}, ""),
+    ],
+)
+def test_finding_says_what_an_active_op_lacks(fields: dict[str, Any], missing: str) -> None:
+    Connection.objects.create(name="workspace")
+    any_upstream.get_or_create_connection()
+
+    findings = checks.find_unrunnable_ops([build_op_entry("a.b", **fields)])
+
+    assert [(finding.op, finding.field, finding.rule, finding.message) for finding in findings] == (
+        [("a.b", "connection", "cannot_run", f"Cannot run: {missing}.")] if missing else []
+    )
+    assert all(finding.is_blocking for finding in findings)
+
+
+@pytest.mark.django_db
+def test_switched_off_op_need_not_run() -> None:
+    create_switch("a")
+
+    findings = checks.find_unrunnable_ops([build_op_entry("a.b"), build_op_entry("c.d")])
+
+    assert [finding.op for finding in findings] == ["c.d"]
+
+
+@pytest.mark.django_db
+def test_connections_are_read_once_for_all_ops(django_assert_num_queries: DjangoAssertNumQueries) -> None:
+    switches.get_switches()
+
+    with django_assert_num_queries(3):
+        assert len(checks.find_unrunnable_ops(build_op_entry(f"a.b{number}") for number in range(50))) == 50

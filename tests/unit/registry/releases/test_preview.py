@@ -5,7 +5,6 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from core.text import json_text
 from registry.catalog import builder
 from registry.catalog.model import Catalog
 from registry.help import help_pages
@@ -16,6 +15,7 @@ from registry.snapshot import snapshot
 from registry.snapshot.diff import Kind
 from tests.support.rows import op_entries
 from tests.support.rows.check_findings import build_check_context
+from tests.support.rows.copy_rows import make_op
 from tests.support.rows.op_entries import build_op_entry, build_schema
 from tests.support.values.schema_samples import SCHEMAS
 
@@ -32,27 +32,6 @@ ENTRY = build_op_entry(
 
 def preview_op(entry: dict[str, Any], live: Catalog | None = None, **more: Any) -> preview.OpPreview:
     return preview.preview_op(entry, context=build_check_context(build_op_entry("a.list"), entry), live=live, **more)
-
-
-def render_live_help(entry: dict[str, Any], **query: Any) -> bytes:
-    text = json_text.canonicalize(op_entries.build_content(entry))
-    return help_pages.answer_query(
-        builder.build_catalog("", orjson.loads(text)), HelpQuery(path=entry["op"], **query)
-    ).body
-
-
-def test_preview_equals_the_help_after_publishing() -> None:
-    op_preview = preview_op(ENTRY, argument="limit")
-
-    assert {form: answer.body for form, answer in op_preview.answers.items()} == {
-        "short": render_live_help(ENTRY),
-        "full": render_live_help(ENTRY, format="full"),
-        "arg": render_live_help(ENTRY, arg="limit"),
-    }
-    assert op_preview.arguments == ("limit", "title")
-    assert op_preview.is_complete
-    assert op_preview.draft_state == DraftState.NEW
-    assert [(each.live_tokens, each.added_tokens) for each in op_preview.answers.values()] == [(None, None)] * 3
 
 
 def test_preview_of_shipped_ops_equals_served_help(live_catalog: Catalog) -> None:
@@ -151,7 +130,9 @@ def test_preview_reports_only_unstorable_values() -> None:
 
 
 def test_removed_argument_is_replaced_by_another() -> None:
-    assert preview_op(ENTRY, argument="gone").argument == "limit"
+    op_preview = preview_op(ENTRY, argument="gone")
+    assert (op_preview.argument, op_preview.arguments) == ("limit", ("limit", "title"))
+    assert op_preview.draft_state == DraftState.NEW
     assert preview_op(ENTRY | {"parameters_schema": build_schema()}, argument="gone").answers.keys() == {
         "short",
         "full",
@@ -237,3 +218,34 @@ def test_preview_reports_errors_in_a_text() -> None:
 
     assert [finding.rule for finding in long.findings] == ["summary_too_long"]
     assert [(finding.rule, finding.field) for finding in hidden.findings] == [("hidden_characters", "text")]
+
+
+PIN = {"surface": "hybrid", "context": "*", "model_family": "*", "ops": ["onto.task.add"], "max_tokens": 500}
+
+
+@pytest.mark.django_db
+def test_preview_has_tools_with_their_tokens_and_compares_with_live() -> None:
+    op = make_op("onto.task.add", description="Before it, call onto.task.find.")  # shown by its tool name
+    ops = [
+        snapshot.op_to_entry(each)
+        for each in (op, make_op("onto.task.find", tool_name="find_tasks_by_their_words_and_dates"))
+    ]
+    live = build_live_catalog(groups=[], ops=ops, pins=[PIN])
+
+    same = preview.preview_pin(PIN, live=live)
+    other = preview.preview_pin(PIN | {"max_tokens": 600}, live=live)
+    new = preview.preview_pin(PIN, live=None)
+
+    assert op.tool_name.encode() in same.answer.body
+    assert same.answer.tokens == same.answer.live_tokens
+    assert [each.draft_state for each in (same, other, new)] == [DraftState.LIVE, DraftState.CHANGED, DraftState.NEW]
+    assert same.findings == []
+
+
+@pytest.mark.django_db
+def test_preview_finds_unknown_ops_and_too_many_tokens() -> None:
+    make_op("onto.task.add")
+
+    found = preview.preview_pin(PIN | {"ops": ["onto.task.add", "onto.nothing"], "max_tokens": 50}, live=None)
+
+    assert {finding.rule for finding in found.findings} >= {"ops_unknown"}
