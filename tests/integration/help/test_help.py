@@ -60,19 +60,6 @@ def test_get_refuses_malformed_parameters(api: Api, parameters: str, reason: str
     assert_refused(api.get(f"help?{parameters}"), 400, reason)
 
 
-@for_each(
-    "path, group",
-    [
-        ("tasks", "onto.task"),
-        ("calendar", "cal"),
-    ],
-)
-def test_help_suggests_the_group_that_a_plain_word_means(api: Api, path: str, group: str) -> None:
-    error = assert_refused(api.post("help", {"path": path}), 404, "unknown_path")
-
-    assert error["details"]["did_you_mean"][0] == group
-
-
 # --- ETag -------------------------------------------------------------------------------------------------------------
 
 
@@ -128,18 +115,6 @@ def test_repeated_help_needs_no_query(api: Api, django_assert_num_queries: Any, 
 
     assert by_post.content == first.content
     assert by_get.status_code == 304
-
-
-# --- bodies -----------------------------------------------------------------------------------------------------
-
-
-def test_help_omits_internal_fields(api: Api) -> None:
-    shown = str(
-        [api.help(item, format="full", include_schemas=True) for item in ("onto.task.update", "onto.project.create")]
-    )
-
-    for hidden in ("x-aliases", "keywords", "update_onto_task", "workspace", "timeout", "task_title"):
-        assert hidden not in shown
 
 
 # --- permissions ----------------------------------------------------------------------------------------------------

@@ -17,7 +17,6 @@ from registry.catalog import cache
 from registry.models import Connection, Group, Op
 from registry.releases import stored_releases
 from tests.support.clients.api import Api, assert_refused
-from tests.support.loops import for_each
 from tests.support.upstreams import any_upstream
 from tests.support.upstreams.openapi_documents import build_document
 
@@ -144,20 +143,11 @@ def test_import_is_not_served_before_it_is_published(api: Api, import_tools: Cal
     assert "up to date" in import_tools(TOOLS, publish=True)
 
 
-@for_each(
-    "tools, options, problem",
-    [
-        ("{", {}, "not JSON"),
-        (TOOLS, {"group": "onto.task.update"}, "is already the name of an op"),
-    ],
-)
-def test_import_of_an_invalid_file_changes_nothing(
-    import_tools: Callable[..., str], live_catalog: Any, tools: Any, options: dict[str, Any], problem: str
-) -> None:
+def test_import_of_an_invalid_file_changes_nothing(import_tools: Callable[..., str], live_catalog: Any) -> None:
     before = Op.objects.count(), Group.objects.count()
 
-    with pytest.raises(CommandError, match=problem) as caught:
-        import_tools(tools, publish=True, **options)
+    with pytest.raises(CommandError, match="not JSON") as caught:
+        import_tools("{")
 
     assert caught.value.returncode == 1
     assert "Nothing was imported." in str(caught.value)

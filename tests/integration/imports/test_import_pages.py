@@ -1,7 +1,6 @@
 """Importing an OpenAPI document in the console: choose it, see what is in it, pick operations, read the report."""
 
 import json
-from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -230,31 +229,29 @@ def end_leases() -> None:
     DocumentImport.objects.filter(state__in=["reading", "importing"]).update(held_until=Now() - timedelta(seconds=1))
 
 
-def use_nowhere(connection: Connection) -> None: ...
-
-
 def use_in_op(connection: Connection) -> None:
     Group.objects.create(path="pets", summary="Pets")
     Op.objects.create(op="pets.list", tool_name="list_pets", summary="List pets.", kind="read", connection=connection)
 
 
-def use_in_secret(connection: Connection) -> None:
-    ConnectionSecret.objects.create(connection=connection, name="token", value="x")
-
-
-def use_in_import(connection: Connection) -> None:
-    DocumentImport.objects.create(connection=connection, created_by="bo")
-
-
 @pytest.mark.parametrize(
-    ("use", "is_kept"), [(use_nowhere, False), (use_in_op, True), (use_in_secret, True), (use_in_import, True)]
+    ("chosen", "use", "is_kept"),
+    [
+        ("", lambda _: None, False),
+        ("", use_in_op, True),
+        ("", lambda made: ConnectionSecret.objects.create(connection=made, name="token", value="x"), True),
+        ("", lambda made: DocumentImport.objects.create(connection=made, created_by="bo"), True),
+        ("mine", lambda _: None, True),
+    ],
 )
-def test_connection_of_a_stopped_import_is_removed_unless_it_is_used(
-    admin_client: HttpClient, monkeypatch: pytest.MonkeyPatch, use: Callable[[Connection], None], is_kept: bool
+def test_connection_of_a_stopped_import_stays_if_it_is_used_or_was_chosen(
+    admin_client: HttpClient, monkeypatch: pytest.MonkeyPatch, chosen: str, use: Any, is_kept: bool
 ) -> None:
+    if chosen:
+        Connection.objects.create(name=chosen, kind="http", base_url="https://pets.example.com")
     page = send_document(admin_client, text=json.dumps(DOCUMENT))
     monkeypatch.setattr(import_job, "run_in_background", lambda *_: None)  # its process died
-    assert "Importing 3 operations" in read(pick(admin_client, page))
+    assert "Importing 3 operations" in read(pick(admin_client, page, connection=chosen))
     use(Connection.objects.get())
 
     end_leases()
@@ -262,19 +259,6 @@ def test_connection_of_a_stopped_import_is_removed_unless_it_is_used(
 
     assert "The process that worked on it stopped." in read(admin_client.get(page.request["PATH_INFO"]))
     assert Connection.objects.exists() is is_kept
-
-
-def test_chosen_connection_of_a_stopped_import_stays(admin_client: HttpClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    Connection.objects.create(name="mine", kind="http", base_url="https://pets.example.com")
-    page = send_document(admin_client, text=json.dumps(DOCUMENT))
-    monkeypatch.setattr(import_job, "run_in_background", lambda *_: None)
-    pick(admin_client, page, connection="mine")
-
-    end_leases()
-    import_job.delete_old(timezone.now())
-
-    assert "The process that worked on it stopped." in read(admin_client.get(page.request["PATH_INFO"]))
-    assert Connection.objects.get().name == "mine"
 
 
 @pytest.mark.django_db(transaction=True)

@@ -15,7 +15,6 @@ from registry.files import loader
 from registry.models import Activation, Group, Op, PromptSection
 from registry.releases import publishing, stored_releases
 from registry.snapshot import snapshot
-from tests.support.loops import for_each
 from tests.support.rows import catalog_fixture
 
 pytestmark = pytest.mark.django_db
@@ -151,24 +150,9 @@ def test_import_without_a_terminal_needs_yes(
     assert not Op.objects.filter(timeout_ms=500).exists()
 
 
-@for_each(
-    "text, message",
-    [
-        (None, "has no YAML files"),
-        ("ops: [{op: a.b, tool_name: x, kind: read, summary: S, parameters_schema: {type: object}}]", "a is missing"),
-    ],
-)
-def test_import_refuses_files_that_are_not_a_catalog(
-    published_catalog: None, run_catalog: Any, tmp_path: Path, text: str | None, message: str
-) -> None:
-    if text is not None:
-        (tmp_path / "x.yaml").write_text(text)
-    before = snapshot.snapshot_draft()
-
-    with pytest.raises(CommandError, match=message):
+def test_import_refuses_a_folder_without_a_catalog(published_catalog: None, run_catalog: Any, tmp_path: Path) -> None:
+    with pytest.raises(CommandError, match="has no YAML files"):
         run_catalog("import", str(tmp_path), "--yes")
-
-    assert snapshot.snapshot_draft() == before
 
 
 def test_csv_export_has_a_line_per_op_with_token_counts(

@@ -7,11 +7,8 @@ import pytest
 from django.utils import timezone
 
 from registry.catalog.builder import build_catalog
-from registry.drafts import draft
 from registry.files import export, loader, yaml_format
-from registry.models import Agent, Group, Pin
 from registry.releases import publishing, stored_releases
-from registry.snapshot.copy_kinds import Kind
 from tests.support.rows.op_entries import build_content, build_op_entry
 
 pytestmark = pytest.mark.django_db
@@ -46,22 +43,6 @@ def test_files_to_draft_to_release_to_files_lose_nothing(tmp_path: Path) -> None
 
     for name in ("groups.yaml", "agents.yaml", "pins.yaml"):
         assert files[name] == sent[name]
-
-
-def test_draft_is_replaced_by_a_snapshot_whole() -> None:
-    loader.load_into_draft(CONTENT)
-
-    changes = draft.write_snapshot(
-        build_content(*CONTENT["ops"], groups=("a",)), by="ann", at=timezone.now(), note="", whole=True
-    )
-
-    assert {(change.kind, change.name, change.action) for change in changes} == {
-        (Kind.GROUP, "a", "changed"),
-        (Kind.AGENT, "agents.explorer", "removed"),
-        (Kind.PIN, "hybrid/project/*", "removed"),
-    }
-    assert (Agent.objects.count(), Pin.objects.count()) == (0, 0)
-    assert Group.objects.get(path="a").discovery_name == ""
 
 
 def test_catalog_has_active_agents_pins_and_domains() -> None:

@@ -1,8 +1,6 @@
 """Catalogs in memory: replaced when another release goes live, kept when the stored release is corrupt."""
 
-import json
 import logging
-from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -111,24 +109,14 @@ def test_get_keeps_the_last_few_versions(
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize(
-    "corrupt",
-    [
-        lambda content: content.replace("Second", "Secret"),
-        lambda content: content[:-10],
-        lambda content: json.dumps(json.loads(content), indent=1),
-        lambda content: content + " ",
-    ],
-    ids=["edited", "cut", "reformatted", "spaced"],
-)
 def test_corrupt_release_is_refused_and_the_old_one_stays(
-    corrupt: Callable[[str], str], caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(poller, "close_old_connections", lambda: None)  # it would end the test's transaction
     first = publish("First")
     poller.refresh()
     second = publish("Second")
-    Release.objects.filter(pk=second.pk).update(content=corrupt(second.content))
+    Release.objects.filter(pk=second.pk).update(content=second.content + " ")
 
     with caplog.at_level(logging.WARNING, "core.background.poller"):
         poller.refresh()
@@ -137,20 +125,6 @@ def test_corrupt_release_is_refused_and_the_old_one_stays(
     assert f"Release {second.version[:12]} is not what was published. The previous live release stays." in caplog.text
     with pytest.raises(cache.CorruptRelease):
         cache.get_catalog(second.version)
-
-
-@pytest.mark.django_db
-def test_cached_answer_costs_no_query(live_catalog: object, django_assert_num_queries: DjangoAssertNumQueries) -> None:
-    queries = [HelpQuery(), HelpQuery(path="onto.task"), HelpQuery(path="onto.task.update", format="full")]
-    first = [help_pages.answer_query(cache.get_live_catalog(), query) for query in queries]
-
-    with django_assert_num_queries(0):
-        again = [help_pages.answer_query(cache.get_live_catalog(), query) for query in queries]
-        help_pages.answer_query(
-            cache.get_live_catalog(), HelpQuery(query="overdue tasks")
-        )  # an uncached answer costs no query either
-
-    assert all(one is other for one, other in zip(first, again, strict=True))
 
 
 OPS = [

@@ -47,15 +47,7 @@ def test_op_is_checked_without_being_saved() -> None:
     assert get_rules(findings) == ["example_invalid", "name_taken", "summary_too_long", "number_without_unit"]
     assert [finding.is_blocking for finding in findings] == [True, True, False, False]
     assert findings[1].message == "taken is already a name of a.c."
-    assert findings[0].as_dict() == {
-        "op": "a.b",
-        "field": "examples/0",
-        "rule": "example_invalid",
-        "severity": "blocks",
-        "message": "Additional properties are not allowed ('z' was unexpected).",
-        "fix": "Correct the args or widen the schema.",
-        "kind": "op",
-    }
+    assert (findings[0].field, findings[0].fix) == ("examples/0", "Correct the args or widen the schema.")
 
 
 def test_new_op_needs_a_group_and_may_name_other_ops() -> None:

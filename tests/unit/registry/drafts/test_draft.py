@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from audit.models import AuditEntry
 from registry.drafts import draft, edits, history
 from registry.files import loader
-from registry.models import Group, Op, OpAlias, PromptSection
+from registry.models import Agent, Group, Op, OpAlias, Pin, PromptSection
 from registry.snapshot import diff, snapshot
 from registry.snapshot.diff import Action, Kind
 from tests.support.loops import for_each
@@ -76,6 +76,8 @@ def test_write_whole_leaves_exactly_the_given_entries() -> None:
     make_op("onto.task.other")
     Group.objects.create(path="util", summary="Utilities")
     PromptSection.objects.create(prompt="guide", name="ids", title="Ids", text="Whole.")
+    Agent.objects.create(name="explorer", summary="Finds", system_prompt="You find.")
+    Pin.objects.create(surface="hybrid", ops=[])
     Op.objects.filter(op=PATH).update(summary="Other", timeout_ms=500)
 
     draft.write_snapshot(before, whole=True, **BY)

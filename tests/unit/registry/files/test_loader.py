@@ -10,7 +10,7 @@ import yaml
 from django.core.management import CommandError, call_command
 
 from registry import vocabulary
-from registry.files import export, loader, yaml_format
+from registry.files import export, loader
 from registry.models import Connection, EvalCase, Example, Group, Op, OpAlias, PolicyRule, Release
 from registry.releases import publishing, stored_releases
 from registry.snapshot import snapshot
@@ -69,9 +69,7 @@ def test_second_load_changes_nothing() -> None:
 @pytest.mark.parametrize(
     "changes",
     [
-        {"summary": "Add one task"},
         {"kind": "read", "timeout_ms": 5000},
-        {"needs_subject": False},
         {"notes": "Now with notes", "keywords": ["new"]},
         {"description": ""},  # a field that is no longer in the file
         {"parameters_schema": build_schema(("title",), title={"type": "string"}, due={"type": "string"})},
@@ -235,10 +233,6 @@ def write(folder: Path, *ops: dict[str, Any]) -> None:
 
 
 def test_read_normalises_entries_as_rows_do(folder: Path) -> None:
-    write(folder, ADD | {"notes": "", "examples": [{"title": "No args"}], "aliases": ["b", "a"]})
-
-    with pytest.raises(yaml_format.InvalidCatalogFiles, match="examples/0"):
-        loader.read_shipped_catalog()
     write(folder, build_op_entry("onto.task.ping", notes="", examples=[{"title": "No args"}], aliases=["b", "a"]))
 
     assert loader.read_shipped_catalog()["ops"] == [
@@ -274,17 +268,10 @@ def test_command_loads_no_eval_case_of_an_op_that_is_not_shipped(folder: Path) -
     assert set(EvalCase.objects.values_list("op", flat=True)) == {"onto.task.create"}
 
 
-@pytest.mark.parametrize(
-    ("bad", "problem"),
-    [
-        ([ADD | {"examples": [{"args": {}}]}], "onto.task.add, examples/0"),
-        ([ADD | {"parameters_schema": build_schema(a={"$ref": "https://example.com"})}], "points outside the schema"),
-    ],
-)
-def test_invalid_files_load_nothing(folder: Path, bad: list[Any], problem: str) -> None:
-    write(folder, *bad)
+def test_invalid_files_load_nothing(folder: Path) -> None:
+    write(folder, ADD | {"examples": [{"args": {}}]})
 
-    with pytest.raises(CommandError, match=problem):
+    with pytest.raises(CommandError, match=r"onto\.task\.add, examples/0"):
         call_command("load_catalog", publish=True)
 
     assert not Op.objects.exists()

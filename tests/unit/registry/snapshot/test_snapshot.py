@@ -1,8 +1,6 @@
 import pytest
 from pytest_django import DjangoAssertNumQueries
 
-from registry import checks
-from registry.files import loader
 from registry.models import Example, PolicyRule
 from registry.snapshot import snapshot
 from tests.support.rows.copy_rows import TITLE_SCHEMA, make_op
@@ -59,16 +57,3 @@ def test_snapshot_query_count_does_not_depend_on_ops(
 
     with django_assert_max_num_queries(9):
         snapshot.snapshot_draft()
-
-
-def test_snapshot_returns_shipped_entries_as_loaded() -> None:
-    shipped = loader.read_shipped_catalog()
-    loader.load_into_draft(shipped)
-
-    draft = snapshot.snapshot_draft()
-
-    assert checks.find_errors(draft) == []
-    by_path = {op["op"]: op for op in shipped["ops"]}
-    for entry in draft["ops"]:
-        filled = {"status": "active", "timeout_ms": 30_000} | by_path[entry["op"]]
-        assert entry == filled
