@@ -114,7 +114,6 @@ EVENT_FIELDS = (
         "content",
         "Args and result as {args, result}, if *Stored contents* keeps them. Secrets and private texts are redacted. "
         "For a search: its words and the paths found.",
-        (_request(6, "args"), _response(5, "result")),
     ),
     EventField(
         "progress",

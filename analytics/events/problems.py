@@ -13,6 +13,19 @@ MAX_COUNTED = 5_000  # newest failed events, so that a list of millions opens at
 MAX_CAUSES = 10
 ROOT_LABEL = "the args"  # the pointer of an error of the args as a whole is empty
 SEPARATOR = "|"
+# Codes of field errors that read as jargon.
+FIELD_CODE_WORDS = {
+    "enum": "not an allowed value",
+    "format": "wrong format",
+    "type": "wrong type",
+    "required": "missing",
+    "minimum": "too small",
+    "maximum": "too large",
+    "min_length": "too short",
+    "max_length": "too long",
+    "min_items": "too few items",
+    "max_items": "too many items",
+}
 
 
 class Problem(NamedTuple):
@@ -25,9 +38,9 @@ class Problem(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The problem in a few words: "/due_at format", or "not found"."""
+        """The problem in a few words: "due_at: wrong format", or "not found"."""
         if self.field_code:
-            return f"{self.pointer or ROOT_LABEL} {self.field_code}"
+            return describe_field_error(self.pointer, self.field_code)
         return (self.reason or self.code.lower()).replace("_", " ")
 
     @property
@@ -61,6 +74,11 @@ class Causes:
     is_limited: bool
     most_frequent: Sequence[Cause]
     other_times: int  # events with any other problem
+
+
+def describe_field_error(pointer: str, code: str) -> str:
+    """Return a field error in words, such as "state_key: not an allowed value"."""
+    return f"{pointer.lstrip('/') or ROOT_LABEL}: {FIELD_CODE_WORDS.get(code, code.replace('_', ' '))}"
 
 
 def get_problem(code: str, reason: str, field_errors: Sequence[Any]) -> Problem:

@@ -9,6 +9,8 @@ from analytics.events import problems
 from analytics.events.event_filters import HELP_TYPES
 from analytics.events.models import OperationEvent
 
+READING_TYPES = (*HELP_TYPES, OperationEvent.Type.SEARCH)  # steps that show the model text about ops
+
 
 class StepKind(StrEnum):
     """What a step of a turn is."""
@@ -99,6 +101,19 @@ def _get_kind(event: OperationEvent) -> StepKind:
     if event.dry_run:
         return StepKind.DRY_RUN
     return StepKind.REPAIR if event.repairs else StepKind.CALL
+
+
+def describe_step(event: OperationEvent) -> str:
+    """Return what a step is, in a few words: "full help of onto.task.update", or "call of it, failed"."""
+    name = event.op or "the root"
+    failed = "" if event.ok else ", failed"
+    if event.type == OperationEvent.Type.SEARCH:
+        return f"search with {event.result_count or 0} results"
+    if event.type in HELP_TYPES:
+        return f"{f'{event.format} ' if event.format else ''}help of {name}{failed}"
+    if event.type == OperationEvent.Type.ESCALATE:
+        return f"request for {name}{failed}"
+    return f"call of {name}{failed}"
 
 
 def describe_next(event: OperationEvent, later: Sequence[OperationEvent]) -> str:

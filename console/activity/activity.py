@@ -15,8 +15,8 @@ from analytics.events.models import UNKNOWN_OP, UNKNOWN_PATH, OperationEvent
 from analytics.rollout.models import Cohort
 from analytics.turns.models import ToolSelection, Turn
 from console import contents
-from console.activity import turn_trace
-from console.activity.events import PROBLEM_PARAMETER, OperationEventAdmin, describe_outcome
+from console.activity import event_story, turn_trace
+from console.activity.events import PROBLEM_PARAMETER, OperationEventAdmin
 from console.activity.turns import ToolSelectionAdmin, TurnAdmin
 from console.connections.figures import ThroughConnectionFilter
 from console.log_pages import LogAdmin
@@ -78,7 +78,7 @@ class LinkedOperationEventAdmin(ViewsListAdmin, RelatedLinksAdmin, OperationEven
     def render_change_form(
         self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
     ) -> HttpResponse:
-        context["outcome"] = describe_outcome(kwargs["obj"])
+        context["story"] = event_story.tell(kwargs["obj"], request)
         return super().render_change_form(request, context, *args, **kwargs)
 
     def build_list_context(self, request: HttpRequest, changelist: ChangeList) -> dict[str, Any]:

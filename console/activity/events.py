@@ -6,20 +6,16 @@ from typing import Any
 from django import forms
 from django.contrib import admin
 from django.contrib.admin.options import IncorrectLookupParameters
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.http import HttpRequest
-from django.utils.html import format_html, format_html_join
+from django.utils.html import format_html_join
 
 from analytics.events import problems
 from analytics.events.event_fields import EVENT_FIELDS, EventSection
-from analytics.events.event_filters import COUNTED_AS_PARAMETER, EVENT_CONDITIONS, NOT_TRIED_IN_ADMIN, CountedAs
+from analytics.events.event_filters import COUNTED_AS_PARAMETER, EVENT_CONDITIONS, CountedAs
 from analytics.events.models import OperationEvent
-from analytics.turns import trace
-from console import contents
-from console.activity.turn_trace import format_duration
 from console.log_pages import TIME_FILTER, CohortFilter, ConditionFilter, KnownValuesFilter, LogAdmin
-from console.reports.parts.verdicts import VerdictBox
-from core.templatetags.admin_format import breakable, indented
+from core.templatetags.admin_format import breakable
 
 # Columns of events by whose value other pages link to the list.
 SCOPE_FIELDS = ("surface", "release", "model", "cohort")
@@ -92,17 +88,10 @@ class OperationEventAdmin(LogAdmin):
     link_lookups = [f"{name}__exact" for name in (*SCOPE_FIELDS, *TURN_FIELDS, "op", "tool_name", "reason")]
     link_lookups += ["tool_name__gt"]
     search_fields = ["op", "trace_id", "session", "subject"]
-    fieldsets = [(section, {"fields": _list_page_lines(section)}) for section in EventSection]
+    # The story above them says what people come for; the fields are for the rest.
+    fieldsets = [(section, {"fields": _list_page_lines(section), "classes": ["collapse"]}) for section in EventSection]
     readonly_fields = [place.display for field in EVENT_FIELDS for place in field.places if place.display]
     compressed_fields = False  # labels above the fields, since several share a line
-
-    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> OperationEvent | None:
-        """Return the event, without args and result for those who may not see them."""
-        event: OperationEvent | None = super().get_object(request, object_id, from_field)
-        if event is not None:
-            event.content = event.content if contents.may_see(request) else None
-            vars(event)["missing_content"] = contents.explain_missing(request)
-        return event
 
     def get_form(
         self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any
@@ -143,50 +132,8 @@ class OperationEventAdmin(LogAdmin):
     def show_progress(self, event: OperationEvent) -> str:
         return " of ".join(f"{value:g}" for value in (event.progress or {}).values())
 
-    @admin.display(description="args")
-    def args(self, event: OperationEvent) -> str:
-        return _render_content(event, "args")
-
     @admin.display(description="field errors")
     def show_field_errors(self, event: OperationEvent) -> str:
         """Show the pointer and the code of each field error. Values are never stored."""
-        errors = ((pointer or "the args", code) for pointer, code in event.field_errors)
-        return format_html_join("", "<div><code>{}</code> {}</div>", errors)
-
-    @admin.display(description="result")
-    def result(self, event: OperationEvent) -> str:
-        return _render_content(event, "result")
-
-
-def _render_content(event: OperationEvent, part: str) -> str:
-    """Return an event's stored args or result as HTML, or why they are not shown."""
-    if event.content is None:
-        return str(vars(event).get("missing_content", "–"))
-    if "too_large" in event.content:
-        return f"Not stored: args and result have {event.content['too_large']:,} bytes."
-    if part not in event.content:
-        return "–"
-    return format_html('<pre class="ui-code">{}</pre>', indented(event.content[part]))
-
-
-def describe_outcome(event: OperationEvent) -> VerdictBox:
-    """Return the outcome of an event, in a sentence or two."""
-    problem = problems.describe_problem(event)
-    if not problem:
-        return VerdictBox(f"It succeeded in {format_duration(event.latency_ms)}.", "good")
-    text = f"It failed: {problem}." if not event.ok else f"It found {problem}."
-    tone = "warning" if event.ok else "bad"
-    if not event.turn:
-        return VerdictBox(text, tone)
-    turn = OperationEvent.objects.filter(
-        NOT_TRIED_IN_ADMIN, client=event.client, session=event.session, turn=event.turn
-    )
-    later = turn.filter(Q(time=event.time, id__gt=event.pk) | Q(time__gt=event.time)).order_by("time", "id")
-    text += f" Then {_describe_what_came_next(event, list(later[:1]))}."
-    is_repaired = turn.filter(repairs=event.pk).exists()
-    return VerdictBox(f"{text} A later call repaired it." if is_repaired else text, "warning" if is_repaired else tone)
-
-
-def _describe_what_came_next(event: OperationEvent, later: list[OperationEvent]) -> str:
-    words = trace.describe_next(event, later)
-    return f"the model {words}" if later else words
+        errors = ((problems.describe_field_error(pointer, code),) for pointer, code in event.field_errors)
+        return format_html_join("", "<div>{}</div>", errors)

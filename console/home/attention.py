@@ -12,6 +12,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from analytics import reports
+from analytics.events import problems
 from analytics.events.event_filters import CountedAs
 from analytics.reports import FailingOpFigures, totals
 from analytics.reports.report_filter import ReportFilter
@@ -107,6 +108,7 @@ class FailingOp(NamedTuple):
     """An op that fails often, with the URLs of its page, of its calls and of its failed calls."""
 
     failing: FailingOpFigures
+    problem: str  # the most frequent field error in words; "" if none was recorded
     link: str
     calls: str
     failed: str
@@ -125,7 +127,8 @@ def _list_failing_ops(at: datetime) -> Iterable[FailingOp]:
         calls_url, failed_url = (
             report_query.to_last_days_of_op(each.op, which) for which in (CountedAs.CALLS, CountedAs.FAILED)
         )
-        yield FailingOp(each, pages.get(each.op, ""), calls_url, failed_url)
+        problem = problems.describe_field_error(*each.error) if each.error else ""
+        yield FailingOp(each, problem, pages.get(each.op, ""), calls_url, failed_url)
 
 
 def build_misses(_: HttpRequest) -> dict[str, Any]:

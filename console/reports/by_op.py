@@ -6,6 +6,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 
 from analytics import reports
+from analytics.events import problems
 from analytics.events.event_filters import CountedAs
 from analytics.reports import OpFigures
 from analytics.reports.report_filter import ReportFilter
@@ -50,8 +51,10 @@ def build_report(request: HttpRequest) -> ReportContent:
     }
     errors = reports.find_most_common_errors(query.scope.select_daily_figures())
     urls = map_op_urls(figures_by_op)
-    problems = {op: _describe_problem(each, errors.get(op)) for op, each in figures_by_op.items()}
-    rows = [_build_row(query.scope, op, each, problems[op], urls.get(op, "")) for op, each in figures_by_op.items()]
+    problem_by_op = {op: _describe_problem(each, errors.get(op)) for op, each in figures_by_op.items()}
+    rows = [
+        _build_row(query.scope, op, each, problem_by_op[op], urls.get(op, "")) for op, each in figures_by_op.items()
+    ]
     number, rising = _parse_sort(request.GET.get("sort", ""))
     table = ReportTable(
         "ops",
@@ -61,7 +64,7 @@ def build_report(request: HttpRequest) -> ReportContent:
         build_sort_url=lambda place, up: query.build_query_string(sort=f"{'' if up else '-'}{place}"),
         sorted_by=(number, rising),
     )
-    verdict = build_ops_verdict(figures_by_op, problems, urls) if rows else None
+    verdict = build_ops_verdict(figures_by_op, problem_by_op, urls) if rows else None
     return ReportContent(query=query, lead=LEAD, verdict=verdict, tables=[table], is_empty=not rows)
 
 
@@ -86,7 +89,7 @@ def _build_row(scope: ReportFilter, op: str, each: OpFigures, problem: str | Non
 
 def _describe_problem(each: OpFigures, error: tuple[str, str] | None) -> str | None:
     """Return the most common problem of an op's calls; None if no call failed."""
-    return f"{error[0] or 'the args'} {error[1]}" if error else FAILURE_LABELS.get(each.most_common_failure or "")
+    return problems.describe_field_error(*error) if error else FAILURE_LABELS.get(each.most_common_failure or "")
 
 
 def _parse_sort(sort: str) -> tuple[int, bool]:

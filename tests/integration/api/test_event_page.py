@@ -1,5 +1,6 @@
 """The page of an event: request, response, caller, rollout and figures."""
 
+from datetime import timedelta
 from html import unescape
 from typing import Any
 
@@ -13,6 +14,7 @@ from django.utils import timezone
 from analytics.events.models import OperationEvent
 from analytics.turns.models import Turn
 from tests.support.loops import for_each
+from tests.support.rows.analytics_rows import store_contents
 
 pytestmark = pytest.mark.django_db
 
@@ -42,7 +44,7 @@ def test_event_page_has_its_sections_in_order(admin_client: HttpClient) -> None:
     sections = ["Request", "Response", "Caller", "Rollout", "Figures"]
     positions = [html.index(f"{section} </h2>") for section in sections]
     assert positions == sorted(positions)
-    assert "<div><code>/state_key</code> enum</div><div><code>the args</code> no_change</div>" in html
+    assert "<div>state_key: not an allowed value</div><div>the args: no change</div>" in html
 
 
 def test_event_page_shows_every_column() -> None:
@@ -50,12 +52,12 @@ def test_event_page_shows_every_column() -> None:
 
     columns = {field.name for field in OperationEvent._meta.fields}
     assert len(fields) == len(set(fields))
-    shown_as_other_fields = {"content", "field_errors", "dry_run", "replayed", "unchanged", "changed_ids", "progress"}
+    shown_as_other_fields = {"field_errors", "dry_run", "replayed", "unchanged", "changed_ids", "progress"}
     assert (
         set(fields) ^ columns
         == set(
             """
-    id args result show_field_errors show_dry_run show_replayed show_unchanged show_changed_ids show_progress
+    id content show_field_errors show_dry_run show_replayed show_unchanged show_changed_ids show_progress
 """.split()
         )
         | shown_as_other_fields
@@ -67,7 +69,7 @@ def test_event_page_shows_every_column() -> None:
     [
         (None, ["They are not kept."] * 2),
         ({"too_large": 20_001}, ["Not stored: args and result have 20,001 bytes."] * 2),
-        ({"args": {"title": "<b>"}}, ['"title": "<b>"', "–"]),
+        ({"args": {"title": "<b>"}}, ['"title": "<b>"', "No result, because the call failed."]),
         ({"args": {}, "result": {"id": 7}}, ["{}", '"id": 7']),
     ],
 )
@@ -76,9 +78,9 @@ def test_event_page_shows_args_and_result_or_why_they_are_missing(
 ) -> None:
     html = read_page(admin_client, add_event(content=content))
 
-    request_part, response_part = html.split("Response </h2>")
-    assert texts[0] in request_part
-    assert texts[1] in response_part
+    sent, got = html.partition("What it sent")[2].split("What it got")
+    assert texts[0] in sent
+    assert texts[1] in got
 
 
 def test_event_page_begins_with_what_went_wrong_and_what_came_next(admin_client: HttpClient) -> None:
@@ -89,7 +91,34 @@ def test_event_page_begins_with_what_went_wrong_and_what_came_next(admin_client:
 
     page = read_page(admin_client, failed)
 
-    assert "It failed: not found. Then the model called it again. A later call repaired it." in page
+    assert "It failed: not found. Repaired" in page
     assert f'href="{reverse("admin:analytics_turn_change", args=[turn.pk])}">The turn, step by step</a>' in page
     assert "It failed: not found. Then the turn ended." in read_page(admin_client, other)
     assert "It succeeded in 12 ms." in read_page(admin_client, repair)
+
+
+def test_event_page_tells_what_the_model_had_read_sent_and_repaired(admin_client: HttpClient) -> None:
+    store_contents(7)
+    start = timezone.now()
+    add_event(time=start, type="help", format="short")
+    failed = add_event(
+        time=start + timedelta(seconds=2),
+        ok=False,
+        status=400,
+        code="VALIDATION_ERROR",
+        reason="invalid_args",
+        field_errors=[["/status", "unknown_argument"], ["/task_id", "required"], ["/priority", "enum"]],
+        content={"args": {"status": "done", "priority": "x"}},
+    )
+    args = {"state_key": "done", "priority": 1, "task_id": "t"}
+    add_event(time=failed.time + timedelta(milliseconds=190), repairs=failed.pk, content={"args": args})
+
+    page = read_page(admin_client, failed)
+
+    assert (
+        "It sent status; the op has state_key and task_id. It did not send task_id. "
+        "It failed: priority: not an allowed value. Repaired 190 ms later."
+    ) in page
+    assert "short help of onto.task.update</a>, 2.0 s before" in page
+    assert '"status": "done"' in page
+    assert "call of onto.task.update</a>, 190 ms later" in page

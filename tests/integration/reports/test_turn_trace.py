@@ -60,7 +60,7 @@ def test_trace_shows_each_event_with_what_it_cost_and_what_came_next(
     ) in page
     assert "“&lt;b&gt;late&lt;/b&gt; tasks”" in page
     assert f'<td class="ui-number">{short}</td>' in page
-    assert '/due_at format</span>, repaired by <a href="#step-4">step 4</a>' in page
+    assert 'due_at: wrong format</span>, repaired by <a href="#step-4">step 4</a>' in page
     assert 'OK, repairs <a href="#step-3">step 3</a>' in page
     assert "called it again" in page
     assert "no result" in page

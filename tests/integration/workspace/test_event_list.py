@@ -62,14 +62,14 @@ def test_causes_above_the_list_lead_to_their_events(
 
     assert "What went wrong in 5 failed events" in page
     assert {text: times for text, (_, times) in causes.items()} == {
-        "/due_at format": 3,
-        f"{HOSTILE} format": 1,
+        "due_at: wrong format": 3,
+        f"{HOSTILE[1:]}: wrong format": 1,
         "not found": 1,
     }
     assert "<img src=x" not in page
     cells = re.findall(r'<td class="field-problem[^>]*>(.*?)</td>', page)
     texts = [re.sub(r"<[^>]*>", "", cell).strip() for cell in cells]
-    assert (len(texts), texts.count("/due_at format"), texts.count("not found")) == (6, 3, 1)
+    assert (len(texts), texts.count("due_at: wrong format"), texts.count("not found")) == (6, 3, 1)
     for url, times in causes.values():
         response = admin_client.get(reverse("admin:analytics_operationevent_changelist") + url)
         assert response.context["cl"].result_count == times
