@@ -132,11 +132,14 @@ def _format_distance(step: OperationEvent, event: OperationEvent) -> str:
 
 
 def _render(event: OperationEvent, part: str, request: HttpRequest, *, shows_contents: bool) -> SafeString:
-    """Return stored args or a stored result as HTML, or why they are not shown."""
+    """Return stored args or a stored result as HTML, or why they are not shown. What a failed call got is its error."""
+    if part == "result" and not event.ok:
+        reason = f", {event.reason.replace('_', ' ')}" if event.reason else ""
+        return format_html("The error {}{}.", event.code, reason)
     if event.content is None or not shows_contents:
         return contents.explain_missing(request)
     if "too_large" in event.content:
         return format_html("Not stored: args and result have {} bytes.", f"{event.content['too_large']:,}")
     if part not in event.content:
-        return SafeString("Nothing." if part == "args" else "No result, because the call failed.")
+        return SafeString("Nothing.")
     return format_html('<pre class="ui-code">{}</pre>', indented(event.content[part]))

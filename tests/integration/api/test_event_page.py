@@ -69,7 +69,7 @@ def test_event_page_shows_every_column() -> None:
     [
         (None, ["They are not kept."] * 2),
         ({"too_large": 20_001}, ["Not stored: args and result have 20,001 bytes."] * 2),
-        ({"args": {"title": "<b>"}}, ['"title": "<b>"', "No result, because the call failed."]),
+        ({"args": {"title": "<b>"}}, ['"title": "<b>"', "Nothing."]),
         ({"args": {}, "result": {"id": 7}}, ["{}", '"id": 7']),
     ],
 )
@@ -121,4 +121,5 @@ def test_event_page_tells_what_the_model_had_read_sent_and_repaired(admin_client
     ) in page
     assert "short help of onto.task.update</a>, 2.0 s before" in page
     assert '"status": "done"' in page
+    assert "The error VALIDATION_ERROR, invalid args." in page
     assert "call of onto.task.update</a>, 190 ms later" in page
