@@ -12,8 +12,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from analytics.reports.models import SavedView
-from registry.models import Op, Release, ReviewComment, ReviewRequest, ScheduledPublish, Switch
-from registry.releases import stored_releases
+from registry.models import Activation, Op, Release, ReviewComment, ReviewRequest, ScheduledPublish, Switch
 from tests.support.clients.api import Api
 from tests.support.loops import for_each
 
@@ -88,8 +87,7 @@ def iterate_pages(release: Release) -> Iterator[str]:
 
 @pytest.mark.parametrize("text", HOSTILE, ids=IDS)
 def test_text_that_people_write_is_shown_as_text_and_kept(changed: None, admin_client: HttpClient, text: str) -> None:
-    live = stored_releases.get_live_release()
-    assert live is not None
+    live = Activation.objects.get(is_live=True).release
     later = (timezone.localtime() + timedelta(days=2)).strftime("%Y-%m-%dT%H:%M")
     has_marks = not text.isprintable()
 
@@ -136,8 +134,7 @@ def test_text_that_cannot_be_stored_is_refused_and_stays_in_the_form(
     changed: None, admin_client: HttpClient, text: str
 ) -> None:
     seen = read_seen(admin_client)
-    live = stored_releases.get_live_release()
-    assert live is not None
+    live = Activation.objects.get(is_live=True).release
 
     comment = admin_client.post(reverse(REVIEW), {"step": "ask", "comment": text, "seen": seen})
     note = admin_client.post(reverse(REVIEW), {"note": text, "seen": seen})

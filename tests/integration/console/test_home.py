@@ -58,8 +58,7 @@ def test_home_links_unpublished_changes_to_the_review(api: Api, admin_client: Ht
 
 
 def test_home_links_to_compare_and_roll_back_the_live_release(api: Api, admin_client: HttpClient) -> None:
-    first = stored_releases.get_live_release()
-    assert first is not None
+    first = Activation.objects.get(is_live=True).release
     change_op()
     second = publishing.publish_draft(note="Say that it is whole", by="ann", at=timezone.now() - timedelta(days=2))
 
@@ -288,8 +287,7 @@ def test_home_says_what_is_scheduled_and_why_it_was_not_published(api: Api, admi
 
 def test_home_offers_a_product_manager_a_cohort_and_no_forbidden_page(api: Api, client: HttpClient) -> None:
     client.force_login(create_user_with_role("P"))
-    release = stored_releases.get_live_release()
-    assert release is not None
+    release = Activation.objects.get(is_live=True).release
     flag = Flag.objects.get_or_create(key=FlagKey.RELEASE)[0]
     Cohort.objects.create(name="copy", flag=flag, variant=release.version, percentage=5, listed=["ana", "ben"])
 

@@ -52,38 +52,27 @@ def test_model_finds_and_runs_a_tool_by_the_three_levels(api: Api) -> None:
     assert api.post("exec", call).json()["ok"]
 
 
-def test_full_level_is_the_full_help_of_the_op(api: Api) -> None:
-    full = discover(api, PROJECT_TOOLS, {"tool": "update_onto_task", "level": "full"})
-
-    assert full == api.help("onto.task.update", format="full")
-
-
-def test_parameter_has_its_default_and_examples(api: Api) -> None:
+def test_parameter_has_its_default_and_examples_that_help(api: Api) -> None:
     limit = discover(api, PROJECT_TOOLS, {"tool": "list_onto_tasks", "parameter": "limit"})
-    state = discover(api, PROJECT_TOOLS, {"tool": "update_onto_task", "parameter": "state_key"})
+    entities = discover(api, PROJECT_TOOLS, {"tool": "create_onto_project", "parameter": "entities"})
+    state, task_id = (
+        discover(api, PROJECT_TOOLS, {"tool": "update_onto_task", "parameter": each})
+        for each in ("state_key", "task_id")
+    )
 
     assert (limit["type"], limit["default"]) == ("integer, max 50", 20)
     assert "done" in state["examples"]
-
-
-def test_parameter_shows_examples_that_help(api: Api) -> None:
-    entities = discover(api, PROJECT_TOOLS, {"tool": "create_onto_project", "parameter": "entities"})
-    task_id = discover(api, PROJECT_TOOLS, {"tool": "update_onto_task", "parameter": "task_id"})
-
+    assert "examples" not in task_id
     [first_rows] = entities["examples"]  # not the example with an empty list
     assert {row["kind"] for row in first_rows} == {"goal", "plan", "task"}
-    assert "examples" not in task_id
 
 
-@for_each("name", [PROJECT_TOOLS, "onto"])
-def test_domain_is_found_by_its_tool_or_its_path(api: Api, name: str) -> None:
-    assert discover(api, name)["tools"]
-
-
-def test_tool_is_found_by_its_path_and_its_aliases(api: Api) -> None:
+def test_domain_and_tool_are_found_by_their_paths_and_full_is_full_help(api: Api) -> None:
+    assert discover(api, "onto")["tools"] == discover(api, PROJECT_TOOLS)["tools"]
     by_path = discover(api, PROJECT_TOOLS, {"tool": "onto.task.update"})
-
     assert by_path == discover(api, PROJECT_TOOLS, {"tool": "update_onto_task"})
+    full = discover(api, PROJECT_TOOLS, {"tool": "update_onto_task", "level": "full"})
+    assert full == api.help("onto.task.update", format="full")
 
 
 def test_unknown_names_get_the_nearest(api: Api) -> None:

@@ -481,12 +481,7 @@ def test_the_pause_doubles_while_the_endpoint_fails(
 
 @pytest.mark.parametrize(
     ("status", "requests"),
-    [
-        ("400 Bad Request", 6),
-        ("401 Unauthorized", 3),
-        ("429 Too Many Requests", 3),
-        ("500 Internal Server Error", 3),
-    ],
+    [("400 Bad Request", 6), ("401 Unauthorized", 3), ("500 Internal Server Error", 3)],
 )
 def test_only_what_is_about_the_endpoint_counts_as_its_failure(
     api: Api, model: FakeModel, status: str, requests: int
@@ -501,21 +496,13 @@ def test_only_what_is_about_the_endpoint_counts_as_its_failure(
     assert len(model.inputs) == requests
 
 
-@pytest.mark.parametrize("query", ["onto.task.list", "List onto tasks", "list_onto_tasks", "SUMMARY"])
-def test_exact_matches_do_not_need_the_endpoint(api: Api, model: FakeModel, query: str) -> None:
+def test_exact_matches_and_suggestions_do_not_need_the_endpoint(api: Api, model: FakeModel) -> None:
     embed_catalog()
     model.inputs.clear()
 
     summary = cache.get_live_catalog().ops["onto.task.list"].summary.lower().rstrip(".")
-    assert find_first(api, query.replace("SUMMARY", summary)) == "onto.task.list"
-
-    assert model.inputs == []
-
-
-def test_suggestions_in_errors_do_not_need_the_endpoint(api: Api, model: FakeModel) -> None:
-    embed_catalog()
-    model.inputs.clear()
-
+    for query in ("onto.task.list", "List onto tasks", "list_onto_tasks", summary):
+        assert find_first(api, query) == "onto.task.list"
     for op in ("remind_me_of_things", "onto.tusk.lists"):
         assert api.post("exec", {"op": op, "args": {}}).json()["error"]["code"] == "NOT_FOUND"
     assert api.post("help", {"path": "onto.tusk.lists"}).json()["error"]["details"]["did_you_mean"]

@@ -4,7 +4,6 @@ import json
 from datetime import UTC, datetime
 from typing import Any
 
-from django.contrib.messages import get_messages
 from django.forms import BooleanField
 from django.http import HttpResponse
 from django.test import Client
@@ -17,12 +16,6 @@ AT = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
 
 def get_registry_url(model: Any, page: str, *args: Any) -> str:
     return reverse(f"admin:registry_{model._meta.model_name}_{page}", args=args)
-
-
-def run_registry_action(client: Client, model: Any, action: str, *chosen: Any) -> tuple[HttpResponse, list[str]]:
-    data = {"action": action, "_selected_action": [row.pk for row in chosen]}
-    response = client.post(get_registry_url(model, "changelist"), data)
-    return response, [str(message) for message in get_messages(response.wsgi_request)]
 
 
 def read_text(response: HttpResponse) -> str:

@@ -8,7 +8,7 @@ from django.test import Client
 
 from audit.models import AuditEntry
 from registry.models import Op
-from tests.support.console.admin_pages import open_form, run_registry_action, save_row
+from tests.support.console.admin_pages import get_registry_url, open_form, save_row
 from tests.support.rows.copy_rows import make_op
 
 pytestmark = pytest.mark.django_db
@@ -17,7 +17,8 @@ pytestmark = pytest.mark.django_db
 def test_ops_can_be_downloaded_as_csv(admin_client: Client) -> None:
     chosen, _ = make_op(summary="=1+1"), make_op("onto.task.other")
 
-    response, _ = run_registry_action(admin_client, Op, "export_csv", chosen)
+    data = {"action": "export_csv", "_selected_action": [chosen.pk]}
+    response = admin_client.post(get_registry_url(Op, "changelist"), data)
 
     rows = list(csv.DictReader(io.StringIO(response.content.decode())))
     assert response.headers["Content-Type"] == "text/csv; charset=utf-8"

@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from audit.models import AuditEntry
 from registry.models import Activation, EvalCase, Op, Release
-from registry.releases import publishing, stored_releases
+from registry.releases import publishing
 from tests.support.console.admin_pages import get_registry_url, read_form, read_text
 from tests.support.rows.copy_rows import make_op
 
@@ -83,8 +83,7 @@ def test_results_compare_the_draft_with_the_live_release(admin_client: Client, c
 
 
 def test_results_compare_any_two_releases(admin_client: Client, case: EvalCase, published: Release) -> None:
-    live = stored_releases.get_live_release()
-    assert live is not None
+    live = Activation.objects.get(is_live=True).release
 
     forward = open_page(admin_client, "evalcase_compare", after=live.pk, before=published.pk)
     same = open_page(admin_client, "evalcase_compare", after=live.pk, before=live.pk)
@@ -111,8 +110,7 @@ def test_the_review_asks_why_to_publish_a_loss(admin_client: Client, case: EvalC
     assert published.status_code == 302
     assert Activation.objects.get(is_live=True).lost_because == "Nobody calls."
     assert "Nobody calls." in read_text(admin_client.get(reverse("admin:registry_activation_changelist")))
-    live = stored_releases.get_live_release()
-    assert live is not None
+    live = Activation.objects.get(is_live=True).release
     assert "Nobody calls." in read_text(admin_client.get(get_registry_url(Release, "change", live.pk)))
 
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from registry.models import EvalCase, Op, Release
-from registry.releases import publishing, stored_releases
+from registry.models import Activation, EvalCase, Op, Release
+from registry.releases import publishing
 from tests.support.rows.copy_rows import make_op
 
 pytestmark = pytest.mark.django_db
@@ -90,6 +90,5 @@ def test_publishing_by_command_takes_the_reason_for_a_loss(live: Release, capsys
         call_command("catalog", "publish", "--note", "Worse")
     call_command("catalog", "publish", "--note", "Worse", "--loss-reason", "Nobody calls.")
 
-    live_release = stored_releases.get_live_release()
-    assert live_release is not None
+    live_release = Activation.objects.get(is_live=True).release
     assert live_release.activations.get().lost_because == "Nobody calls."
