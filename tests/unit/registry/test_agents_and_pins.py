@@ -49,14 +49,9 @@ def test_catalog_has_active_agents_pins_and_domains() -> None:
     catalog = build_catalog("v" * 64, CONTENT | {"agents": [AGENT, AGENT | {"name": "old", "status": "retired"}]})
 
     assert list(catalog.agents) == ["explorer"]
+    allowed = [op.op for op in catalog.ops.values() if catalog.agents["explorer"].allows(op)]
+    assert allowed == ["a.b"]  # it is read-only
     assert [(domain.name, domain.path, domain.summary) for domain in catalog.domains.values()] == [
         ("discover_things", "a", "Things")
     ]
     assert [(pin.context, pin.ops) for pin in catalog.pins] == [("project", ("a.b",))]
-
-
-def test_read_only_agent_allows_only_reads_of_its_ops() -> None:
-    catalog = build_catalog("v" * 64, CONTENT)
-    explorer = catalog.agents["explorer"]
-
-    assert [op.op for op in catalog.ops.values() if explorer.allows(op)] == ["a.b"]

@@ -46,7 +46,7 @@ def test_section_files_are_read_and_those_with_errors_refused(tmp_path: Path, te
     assert message in str(refused.value)
 
 
-def test_load_keeps_and_reports_a_section_edit() -> None:
+def test_load_reports_a_section_edit_and_sections_no_longer_shipped_but_not_own_ones() -> None:
     ship(IDS)
     PromptSection.objects.update(text="Mine.")
 
@@ -54,12 +54,7 @@ def test_load_keeps_and_reports_a_section_edit() -> None:
 
     assert (report.updated, report.kept_edits) == (["guide, ids"], ["guide, ids text"])
     assert get_stored_entry() == IDS | {"text": "Mine.", "title": "Newer"}
-
-
-def test_load_reports_sections_no_longer_shipped_but_not_own_ones() -> None:
-    ship(IDS)
     PromptSection.objects.create(prompt="guide", name="own", title="Own", text="Own.")
-
     assert ship().no_longer_shipped == ["guide, ids"]
     assert PromptSection.objects.count() == 2
 

@@ -68,25 +68,19 @@ def test_follow_warms_a_catalog_before_it_is_live(monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.django_db
-def test_follow_costs_one_query_when_nothing_changed(django_assert_num_queries: DjangoAssertNumQueries) -> None:
+def test_follow_costs_one_query_and_drops_the_catalog_when_nothing_is_live(
+    django_assert_num_queries: DjangoAssertNumQueries,
+) -> None:
     publish("First")
     cache.refresh_live()
     before = cache.get_live_catalog()
 
     with django_assert_num_queries(1):
         cache.refresh_live()
-
     assert cache.get_live_catalog() is before
 
-
-@pytest.mark.django_db
-def test_follow_drops_the_catalog_when_nothing_is_live() -> None:
-    publish("First")
-    cache.refresh_live()
     Activation.objects.update(is_live=False)
-
     cache.refresh_live()
-
     with pytest.raises(cache.NoLiveRelease):
         cache.get_live_catalog()
 

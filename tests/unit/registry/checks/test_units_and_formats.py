@@ -77,11 +77,15 @@ def test_priority_must_say_which_end_is_highest(description: str, has_finding: b
     assert find_rules("priority", TEXT | {"enum": ["low", "high"]}, description) == []
 
 
-def test_direction_may_be_anywhere_in_the_copy() -> None:
-    op = build_checked_op(
-        parameters_schema=build_schema(priority=INTEGER),
-        policy={"do": ["Of priorities, 1 is the priority at the top."]},
-    )
+@pytest.mark.parametrize(
+    ("arguments", "copy"),
+    [
+        ({"priority": INTEGER}, {"policy": {"do": ["Of priorities, 1 is the priority at the top."]}}),
+        ({"start_at": TEXT, "due_at": TEXT}, {"notes": "Dates are date-times with offset, or 2026-04."}),
+    ],
+)
+def test_direction_and_format_may_be_anywhere_in_the_copy(arguments: dict[str, Any], copy: dict[str, Any]) -> None:
+    op = build_checked_op(parameters_schema=build_schema(**arguments), **copy)
 
     assert list(units_and_formats.check(op)) == []
 
@@ -113,15 +117,6 @@ def test_date_without_format_is_found(name: str) -> None:
 )
 def test_date_with_format_is_accepted(name: str, argument: Any) -> None:
     assert list(units_and_formats.check(build_op_with_arguments(**{name: argument}))) == []
-
-
-def test_one_format_may_apply_to_all_dates() -> None:
-    op = build_checked_op(
-        parameters_schema=build_schema(start_at=TEXT, due_at=TEXT),
-        notes="Dates are date-times with offset, or 2026-04.",
-    )
-
-    assert list(units_and_formats.check(op)) == []
 
 
 def test_members_of_objects_in_lists_are_checked() -> None:

@@ -81,11 +81,7 @@ def test_short_form_lists_required_arguments_first_in_schema_order() -> None:
     )
 
     assert list(result.items()) == [("b", "string, required"), ("c", "integer, required"), ("a", "string")]
-
-
-def test_required_argument_without_a_schema_is_listed() -> None:
     undescribed = {"type": "object", "required": ["a", "b"], "properties": {"b": True}}
-
     assert signatures.format_arguments(undescribed) == {"b": "any, required", "a": "any, required"}
     assert [entry["name"] for entry in signatures.describe_arguments(undescribed)] == ["b", "a"]
 
@@ -167,18 +163,11 @@ def test_usage_has_a_placeholder_for_a_required_argument(argument: dict[str, Any
     ],
 )
 def test_usage_with_only_ids_shows_a_change(example: dict[str, Any] | None, args: dict[str, Any]) -> None:
-    assert (
-        signatures.build_usage_args(build_schema(("task_id",), task_id={"type": "string"}, state={}), example) == args
-    )
+    schema = build_schema(("task_id",), task_id={"type": "string"}, state={})
 
-
-def test_usage_with_more_than_ids_shows_required_arguments() -> None:
-    needs = build_schema(("project_id", "title"), project_id={"type": "string"}, title={"type": "string"}, due={})
-
-    assert signatures.build_usage_args(needs, {"title": "t", "due": "d"}) == {
-        "project_id": "<project_id>",
-        "title": "<title>",
-    }
+    assert signatures.build_usage_args(schema, example) == args
+    with_title = schema | {"required": ["task_id", "title"]}
+    assert signatures.build_usage_args(with_title, example) == {"task_id": "<task_id>", "title": "<title>"}
 
 
 def test_without_annotations_removes_our_keywords_and_no_argument() -> None:

@@ -33,22 +33,15 @@ def lose_the_case() -> None:
     Op.objects.filter(op="onto.task.paint").update(summary="Telephone a plumber")
 
 
-def test_a_loss_without_a_reason_is_refused_and_leaves_nothing_behind() -> None:
+@pytest.mark.both_databases
+def test_a_loss_needs_a_reason_which_is_stored_with_the_figures() -> None:
     lose_the_case()
 
     with pytest.raises(publishing.LossReasonMissing, match=r"give a reason to publish anyway.*telephone the plumber"):
         publish(accepted_loss="  ")
-
-    assert Activation.objects.count() == 1
-    assert publishing.Release.objects.count() == 1
-
-
-@pytest.mark.both_databases
-def test_the_reason_and_the_figures_are_stored_with_the_activation() -> None:
-    lose_the_case()
+    assert (Activation.objects.count(), publishing.Release.objects.count()) == (1, 1)
 
     publish(accepted_loss=" Nobody calls any more. ")
-
     live = Activation.objects.get(is_live=True)
     assert live.lost_because == "Nobody calls any more."
     assert live.eval_figures == {"tuned": {"cases": 1, "hits": [0, 0, 0], "hits_before": [1, 1, 1]}}

@@ -63,16 +63,17 @@ def test_query_for_two_things_finds_both() -> None:
     }
 
 
-def test_keyword_of_common_words_is_matched_as_a_whole() -> None:
-    assert (
-        rank("Who am I?", build_op_entry("util.profile.get", keywords=["who am i"]), *SIBLINGS)[0] == "util.profile.get"
-    )
+@pytest.mark.parametrize(
+    ("request_", "op"),
+    [
+        ("s3 bucket", build_op_entry("x.s3.get", summary="Read")),  # not ignored like an id, because an op has it
+        ("Who am I?", build_op_entry("util.profile.get", keywords=["who am i"])),  # common words, matched as a whole
+        ("天気を見る", build_op_entry("util.sky.get", summary="東京の天気")),
+    ],
+)
+def test_words_that_only_one_op_has_find_it(request_: str, op: dict[str, Any]) -> None:
+    assert rank(request_, op, *SIBLINGS)[0] == op["op"]
 
 
-def test_id_in_a_query_is_ignored_unless_an_op_has_it() -> None:
+def test_id_in_a_query_is_ignored() -> None:
     assert rank("read task ksj29d8qhW", *SIBLINGS) == rank("read task", *SIBLINGS)
-    assert rank("s3 bucket", build_op_entry("x.s3.get", summary="Read"), *SIBLINGS)[0] == "x.s3.get"
-
-
-def test_query_in_another_script_finds_ops_in_that_script() -> None:
-    assert rank("天気を見る", build_op_entry("util.sky.get", summary="東京の天気"), *SIBLINGS)[0] == "util.sky.get"

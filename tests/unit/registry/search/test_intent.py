@@ -88,12 +88,10 @@ def raise_scores(scores: list[float], *entries: dict[str, Any]) -> list[float]:
 def test_op_that_finds_the_id_comes_right_behind_the_op_that_needs_it() -> None:
     assert raise_scores([0.9, 0.7, 0.0, 0.0], *TRACKS) == [0.9, 0.9 - MIN_DISTANCE, 0, 0]
     assert raise_scores([0.9, 0.1, 0.0, 0.0], *TRACKS) == [0.9, round(0.1 + LOOKUP_WEIGHT, 3), 0, 0]
-
-
-def test_list_is_looked_up_only_without_a_search() -> None:
     without_search = [entry for entry in TRACKS if entry["op"] != "a.search"]
-
     assert raise_scores([0.9, 0.8, 0.0], *without_search) == [0.9, 0.899, 0]
+    scores = np.array([0.9, 0.1, 0.0, 0.0], dtype=np.float32)
+    assert IdLookups(build_ops(*TRACKS)).raise_scores(scores, scores < 0) == []  # none is a candidate
 
 
 def test_id_in_the_name_counts_as_well() -> None:
@@ -116,9 +114,3 @@ def test_lower_op_raises_less() -> None:
     _, first, raised, *_ = raise_scores([1.0, 0.8, 0.2, 0.0, 0.0], other, *TRACKS)
     assert first == pytest.approx(0.8)
     assert 0.2 < raised < 0.2 + LOOKUP_WEIGHT / 2
-
-
-def test_op_that_is_no_candidate_raises_nothing() -> None:
-    scores = np.array([0.9, 0.1, 0.0, 0.0], dtype=np.float32)
-
-    assert IdLookups(build_ops(*TRACKS)).raise_scores(scores, scores < 0) == []
