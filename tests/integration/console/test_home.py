@@ -44,7 +44,9 @@ def test_home_shows_that_nothing_needs_attention(api: Api, admin_client: HttpCli
     assert str(stored_releases.get_live_release()) in page
     assert "No earlier release to roll back to." in page
     assert "No calls yet." in page
+    assert "No searches yet." in page
     assert "Nothing is switched off." in page
+    assert "All users get the defaults." in page
 
 
 def test_home_links_unpublished_changes_to_the_review(api: Api, admin_client: HttpClient) -> None:
@@ -77,19 +79,21 @@ def test_home_links_to_compare_and_roll_back_the_live_release(api: Api, admin_cl
     assert f"Make {second.short_name} live again" in page
 
 
-def test_home_lists_failing_ops_with_their_field_errors(api: Api, admin_client: HttpClient) -> None:
+def test_home_lists_failing_ops_and_searches_that_found_nothing(api: Api, admin_client: HttpClient) -> None:
     day = timezone.now().date()
     errors = [["/state_key", "enum", 90], ["/due_at", "format", 2]]
     OpDaily.objects.create(day=day, op="onto.task.get", is_settled=True, calls=500, not_found=1)
     assert "No op failed often in 500 calls." in read_home(admin_client)
 
     OpDaily.objects.create(day=day, op="onto.task.update", is_settled=True, calls=812, invalid=114, field_errors=errors)
+    OpDaily.objects.create(day=day, op="", is_settled=True, searches=50, misses=3)
     page = read_home(admin_client)
 
     assert "state_key: not an allowed value" in page
     assert ">14%</a>" in page
     assert "812" in page
     assert "onto.task.get" not in page
+    assert "3 of 50</a> searches found nothing (6.0%)." in page
 
 
 def test_home_lists_switches_with_their_reason(api: Api, admin_client: HttpClient) -> None:
@@ -144,7 +148,6 @@ def test_home_needs_few_queries(api: Api, admin_client: HttpClient, django_asser
 
 
 def test_home_compares_cohorts_with_other_users(api: Api, admin_client: HttpClient) -> None:
-    assert "All users get the defaults." in read_home(admin_client)
     cohort = Cohort.objects.create(name="copy-b", flag_id=FlagKey.SURFACE, variant="gateway", percentage=25)
     now = timezone.now()
     for name, failed in (("copy-b", 1), ("", 4)):
@@ -222,16 +225,6 @@ def test_first_steps_can_be_hidden(api: Api, admin_client: HttpClient) -> None:
     assert admin_client.get(address).status_code == 405
     assert "First steps" not in read_text(admin_client.post(address, follow=True))
     assert "First steps" not in read_home(admin_client)
-
-
-def test_home_tells_of_searches_that_found_nothing(api: Api, admin_client: HttpClient) -> None:
-    assert "No searches yet." in read_home(admin_client)
-    day = timezone.now().date()
-    OpDaily.objects.create(day=day, op="", is_settled=True, searches=50, misses=3)
-
-    page = read_home(admin_client)
-
-    assert "3 of 50</a> searches found nothing (6.0%)." in page
 
 
 def test_home_tells_an_auditor_of_keys_and_failed_sign_ins(api: Api, admin_client: HttpClient) -> None:

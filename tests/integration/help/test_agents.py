@@ -78,19 +78,15 @@ def test_unknown_agent_is_told_with_the_nearest(api: Api) -> None:
     assert_refused(api.post("help", {"path": "agents.explorr"}), 404, "unknown_path")
 
 
-def test_call_as_an_agent_is_held_to_its_ops(api: Api) -> None:
+def test_call_as_an_agent_is_held_to_its_ops_and_runs_no_agents(api: Api) -> None:
     read = api.post("exec", {"op": "onto.task.get", "args": {"task_id": DEMO_TASK_ID}}, **AS_EXPLORER)
     update = {"op": "onto.task.update", "args": {"task_id": DEMO_TASK_ID, "state_key": "done"}}
     refused = assert_refused(api.post("exec", update, **AS_EXPLORER), 403, "agent_may_not")
 
     assert read.json()["ok"]
     assert refused["message"] == ("The agent explorer cannot run onto.task.update. It can run only its own read ops.")
-
-
-def test_agent_runs_no_agents(api: Api) -> None:
-    args = {"agent": "explorer", "task": "Look"}
-
-    assert_refused(api.post("exec", {"op": "x.agent.run", "args": args}, **AS_EXPLORER), 403, "agent_may_not")
+    run = {"op": "x.agent.run", "args": {"agent": "explorer", "task": "Look"}}
+    assert_refused(api.post("exec", run, **AS_EXPLORER), 403, "agent_may_not")
     assert_refused(api.post("discover/discover_agents", {}, **AS_EXPLORER), 404, "unknown_path")
 
 
@@ -133,22 +129,18 @@ def test_registry_is_an_op(api: Api) -> None:
     envelope = api.exec("x.registry.help", {"path": "onto.task.update"})
     search = api.exec("x.registry.help", {"query": "finish a task"})
     unknown = api.exec("x.registry.help", {"path": "onto.tsk"})
+    both = api.exec("x.registry.help", {"path": "onto.task", "query": "finish a task"})
 
     assert envelope["result"] == api.help("onto.task.update")
     assert search["result"]["items"][0]["path"] == "onto.task.update"
     assert (unknown["error"]["code"], unknown["error"]["details"]["reason"]) == ("NOT_FOUND", "unknown_path")
+    assert [error["path"] for error in both["error"]["details"]["field_errors"]] == ["/query"]
 
 
 def test_registry_op_shows_only_what_the_caller_may_run(make_api: MakeApi, live_catalog: Any) -> None:
     api = make_api(op_patterns=["onto.task.*", "x.*"])
 
     assert [item["path"] for item in api.exec("x.registry.help")["result"]["items"]] == ["agents", "onto", "x"]
-
-
-def test_registry_op_takes_a_path_or_a_query(api: Api) -> None:
-    envelope = api.exec("x.registry.help", {"path": "onto.task", "query": "finish a task"})
-
-    assert [error["path"] for error in envelope["error"]["details"]["field_errors"]] == ["/query"]
 
 
 def test_ops_of_an_agent_that_the_caller_may_not_run_are_in_no_level(make_api: MakeApi, live_catalog: Any) -> None:

@@ -1,6 +1,7 @@
 """A reviewed draft is published at a time: exactly that draft, or nothing, and the page says why."""
 
 import html
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -104,23 +105,25 @@ def test_changed_draft_is_not_published_and_the_page_says_why(
     assert AuditEntry.objects.filter(kind="schedule", action="failed", note=row.reason).exists()
 
 
-def test_checks_run_again_at_the_time(admin_client: Client, changed: Release, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.both_databases
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (lambda: Connection.objects.update(kind="gone"), ""),
+        (lambda: User.objects.update(is_active=False), "admin can no longer publish."),
+    ],
+)
+def test_checks_run_again_at_the_time(
+    admin_client: Client, changed: Release, monkeypatch: pytest.MonkeyPatch, change: Callable[[], int], reason: str
+) -> None:
     schedule(admin_client)
-    Connection.objects.update(kind="gone")
+    assert "A publish is already scheduled. Cancel it first." in read_text(schedule(admin_client))
+    change()
 
     row = run_job(monkeypatch)
 
     assert row.state == "failed"
-    assert stored_releases.get_live_release() == changed
-
-
-def test_who_may_not_publish_any_more_publishes_nothing(
-    admin_client: Client, changed: Release, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    schedule(admin_client)
-    User.objects.update(is_active=False)
-
-    assert run_job(monkeypatch).reason.startswith("admin can no longer publish.")
+    assert row.reason.startswith(reason)
     assert stored_releases.get_live_release() == changed
 
 
@@ -159,13 +162,6 @@ def test_invalid_time_is_refused_and_nothing_typed_is_lost(
     assert "note" in fields or "Typed text</textarea>" in page
     assert not ScheduledPublish.objects.exists()
     assert stored_releases.get_live_release() == changed
-
-
-@pytest.mark.both_databases
-def test_only_one_publish_waits(admin_client: Client, changed: Release) -> None:
-    schedule(admin_client)
-
-    assert "A publish is already scheduled. Cancel it first." in read_text(schedule(admin_client))
 
 
 @pytest.mark.both_databases
