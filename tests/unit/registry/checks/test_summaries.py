@@ -31,10 +31,6 @@ def test_summary_is_one_short_line(summary: str, message: str | None) -> None:
     assert all("For example: “" in finding.fix for finding in findings)
 
 
-def test_first_op_has_no_similar_summary() -> None:
-    assert SummaryIndex({}).find_similar("a.b", "Add one") == []
-
-
 ALIKE = [
     ("Retrieve statistics of a football player", "Retrieve the statistic of football players"),
     ("Add a product to the store", "Adding products to a store"),
@@ -77,20 +73,16 @@ def test_edited_summary_is_not_compared_with_its_old_version() -> None:
     ] == ["summary_like_another"]
 
 
-def test_retired_op_is_not_compared() -> None:
-    everything = build_check_context(
-        build_op_entry("a.b", summary="Send it"), build_op_entry("a.c", summary="Send it", status="retired")
-    )
-
-    assert [list(single_op.check_summary(entry, everything)) for entry in everything.ops.values()] == [[], []]
-
-
-def test_similar_summaries_are_counted() -> None:
-    everything = build_check_context(*(build_op_entry(f"a.x{number}", summary="Send it away") for number in range(4)))
+def test_similar_summaries_of_active_ops_are_counted() -> None:
+    entries = [build_op_entry(f"a.x{number}", summary="Send it away") for number in range(5)]
+    entries[4]["status"] = "retired"
+    everything = build_check_context(*entries)
 
     (finding,) = single_op.check_summary(everything.ops["a.x1"], everything)
 
     assert finding.message == "The summary is almost the same as that of a.x0 and 2 more."
+    assert list(single_op.check_summary(everything.ops["a.x4"], everything)) == []
+    assert SummaryIndex({}).find_similar("a.b", "Add one") == []
 
 
 WORDS = st.lists(

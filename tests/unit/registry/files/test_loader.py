@@ -244,6 +244,7 @@ def test_command_loads_no_eval_case_of_an_op_that_is_not_shipped(folder: Path) -
     call_command("load_catalog")
 
     assert set(EvalCase.objects.values_list("op", flat=True)) == {"onto.task.create"}
+    assert stored_releases.get_live_release() is None  # it publishes only on request
 
 
 def test_invalid_files_load_nothing(folder: Path) -> None:
@@ -297,12 +298,5 @@ def test_command_does_not_publish_an_op_that_cannot_run(folder: Path) -> None:
         call_command("load_catalog", publish=True)
 
     assert failed.value.returncode == 1
-    assert Op.objects.count() == 2
-    assert stored_releases.get_live_release() is None
-
-
-def test_command_publishes_only_on_request(folder: Path) -> None:
-    call_command("load_catalog")
-
     assert Op.objects.count() == 2
     assert stored_releases.get_live_release() is None

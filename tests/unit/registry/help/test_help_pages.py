@@ -308,6 +308,8 @@ def test_search_returns_ops(catalog: Catalog) -> None:
     update = {"path": "onto.task.update", "summary": "Change a task", "kind": "write", "args": SHORT["args"]}
     get = {"path": "onto.task.get", "summary": "Get one task", "kind": "read", "args": {}}
     assert body == {"query": "change a task", "type": "search", "items": [update, get]}
+    long = "change a task " * 20
+    assert query_help(catalog, query=long)["query"] == long[: help_pages.MAX_ECHO] + "…"
 
 
 @pytest.mark.parametrize("max_tokens", [None, 60, 100, 400, 2_000])
@@ -319,12 +321,6 @@ def test_search_shows_the_args_of_the_first_ops_as_far_as_they_fit(catalog: Cata
     assert sum(shown) <= fitted_help.MAX_WITH_ARGUMENTS
     assert token_budget.count_json(body) <= (max_tokens or help_pages.SEARCH_TOKENS)
     assert any(shown) is (max_tokens not in (60, 100))
-
-
-def test_search_repeats_only_the_beginning_of_a_long_query(catalog: Catalog) -> None:
-    text = "change a task " * 20
-
-    assert query_help(catalog, query=text)["query"] == text[: help_pages.MAX_ECHO] + "…"
 
 
 def test_search_says_that_nothing_clearly_fits(monkeypatch: pytest.MonkeyPatch, catalog: Catalog) -> None:

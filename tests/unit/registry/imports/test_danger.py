@@ -77,18 +77,14 @@ def test_functions_and_tools_of_servers_are_judged_alike(name: str, description:
 
     for source in sources:
         assert _read_judgement(source) == (asks, action)
+        says_why = danger.UNKNOWN_VERB in source.ops[0].remarks
+        assert says_why is (asks and action == "run")
 
 
 def test_an_operation_that_deletes_by_its_name_asks_and_its_events_say_so() -> None:
     document = parse(build_document({"/users": {"post": {"operationId": "DeleteUser", "summary": "A user"}}}))
 
     assert _read_judgement(document_source.build_source(document, whole=document)) == (True, "delete")
-
-
-def test_the_report_says_that_an_unknown_verb_asks() -> None:
-    (op,) = mcp_import.build_source([build_tool("zap_notes", "")], group="x", needs_subject=False).ops
-
-    assert op.remarks == [danger.UNKNOWN_VERB]
 
 
 def _read_judgement(source: ImportSource) -> tuple[bool, str]:

@@ -108,15 +108,9 @@ def test_every_text_is_indexed_in_its_field() -> None:
     ]
 
 
-def test_words_belong_to_their_op() -> None:
-    first, second = words_by_field(
-        [build_op_entry("a.one", summary="First\n\none"), build_op_entry("b.two", summary="Second")], [[], []]
-    )
+def test_words_belong_to_their_op_and_a_summary_that_begins_the_description_counts_once() -> None:
+    first = build_op_entry("a.one", summary="First\n\none", description="First\n\none of all.")
 
-    assert (first["text"], second["text"]) == (["first", "one"], ["second"])
+    read = words_by_field([first, build_op_entry("b.two", summary="Second")], [[], []])
 
-
-def test_summary_that_begins_the_description_counts_once() -> None:
-    (read,) = words_by_field([build_op_entry("a.one", summary="First", description="First of all.")], [[]])
-
-    assert read["text"] == ["first", "of", "all"]
+    assert [words["text"] for words in read] == [["first", "one", "of", "all"], ["second"]]

@@ -153,6 +153,11 @@ def test_what_the_path_names_and_no_parameter_describes_is_an_argument() -> None
         (build_body(TEXT, "text/plain"), {"content_type": "text/plain", "argument": "text"}, ["text"]),
         (build_body({}, "application/pdf"), {"content_type": "application/pdf", "argument": "file"}, ["file"]),
         (build_body({"type": "array"}), {"content_type": "application/json", "argument": "body"}, ["body"]),
+        (  # JSON is preferred among several types
+            {"requestBody": {"content": {"multipart/form-data": {}, "application/hal+json": {}}}},
+            {"content_type": "application/hal+json", "argument": "body"},
+            ["body"],
+        ),
         (
             build_body({"allOf": [{"properties": {"a": TEXT}}, {"type": "object", "properties": {"b": TEXT}}]}),
             {"content_type": "application/json", "properties": {"a": {}, "b": {}}},
@@ -195,14 +200,6 @@ def test_bodies_become_arguments(operation: dict[str, Any], body: dict[str, Any]
 
     assert mapped.request["body"] == body
     assert list(mapped.schema["properties"]) == arguments
-
-
-def test_json_is_preferred_among_bodies() -> None:
-    content = {"application/xml": {}, "multipart/form-data": {}, "application/hal+json": {"schema": {"type": "object"}}}
-
-    assert map_operation({"requestBody": {"content": content}}).mapped.request["body"]["content_type"] == (
-        "application/hal+json"
-    )
 
 
 def test_a_default_of_a_body_is_told_and_not_sent() -> None:
