@@ -4,7 +4,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from core.database.deadlines import Deadline
+from gateway.access.key_verification import VerifiedKey
 from gateway.executors.base import UpstreamCall
+from gateway.models import Scope
 from registry.catalog.model import FULL_VISIBILITY, CatalogOp
 from registry.vocabulary import CatalogVocabulary
 from tests.support.rows.op_entries import build_catalog
@@ -101,3 +103,11 @@ def build_upstream_call(op: CatalogOp, **fields: Any) -> UpstreamCall:
     values: dict[str, Any] = {"catalog": build_catalog(), "visibility": FULL_VISIBILITY, "args": {}, "subject": "ana"}
     values |= {"at": datetime(2026, 3, 1, tzinfo=UTC), "deadline": Deadline.after(milliseconds=10_000)}
     return UpstreamCall(op=op, **values | fields)
+
+
+def build_verified_key(**fields: Any) -> VerifiedKey:
+    """Return a key of the client chat that may do everything, unless fields say otherwise."""
+    values: dict[str, Any] = {"id": 1, "prefix": "gw_00000000", "client_id": 1, "client": "chat", "confirms": False}
+    values |= {"scopes": frozenset(Scope.values), "bound_subject": "", "subject_pattern": "*", "rate": 50}
+    values |= {"visibility": FULL_VISIBILITY, "expires_at": None, "stamp": (None, None)}
+    return VerifiedKey(**values | fields)

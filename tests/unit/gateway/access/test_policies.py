@@ -1,33 +1,18 @@
 import pytest
 
-from gateway.access.key_verification import VerifiedKey
 from gateway.access.policies import SCOPES, may_run
 from gateway.access.request_context import Caller
 from gateway.models import Scope
 from registry.catalog.model import Visibility
 from registry.models import Op
-from tests.support.rows.sample_ops import build_op
+from tests.support.rows.sample_ops import build_op, build_verified_key
 
 ALL_SCOPES = frozenset(Scope.values)
 READ_SCOPES = frozenset({"help", "exec:read"})
 
 
 def build_caller(scopes: frozenset[str], patterns: tuple[str, ...], subject: str) -> Caller:
-    key = VerifiedKey(
-        id=1,
-        prefix="gw_00000000",
-        client_id=1,
-        client="chat",
-        scopes=scopes,
-        bound_subject="",
-        subject_pattern="*",
-        visibility=Visibility(patterns),
-        confirms=False,
-        rate=50,
-        expires_at=None,
-        stamp=(None, None),  # type: ignore[arg-type]  # not used here
-    )
-    return Caller(key, subject=subject)
+    return Caller(build_verified_key(scopes=scopes, visibility=Visibility(patterns)), subject=subject)
 
 
 @pytest.mark.parametrize(

@@ -4,34 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.access.key_verification import VerifiedKey
 from gateway.access.request_context import UserContext, identify_caller, is_uuid, read_trace_id
 from gateway.contracts.errors import InvalidRequestError, PermissionDeniedError
-from gateway.models import Scope
-from registry.catalog.model import FULL_VISIBILITY
+from tests.support.rows.sample_ops import build_verified_key
 
 ID = "0d9a4c1e-5b7f-4e2a-9c31-6f8e2b7d1a01"
 
 
-def build_key(*, bound: str = "", pattern: str = "*") -> VerifiedKey:
-    return VerifiedKey(
-        id=1,
-        prefix="gw_00000000",
-        client_id=1,
-        client="chat",
-        scopes=frozenset(Scope.values),
-        bound_subject=bound,
-        subject_pattern=pattern,
-        visibility=FULL_VISIBILITY,
-        confirms=False,
-        rate=50,
-        expires_at=None,
-        stamp=(None, None),  # type: ignore[arg-type]  # not used here
-    )
-
-
 def read_context(header: str) -> UserContext:
-    return identify_caller(build_key(), {"HTTP_GATEWAY_CONTEXT": header}).context
+    return identify_caller(build_verified_key(), {"HTTP_GATEWAY_CONTEXT": header}).context
 
 
 @pytest.mark.parametrize(
@@ -98,7 +79,7 @@ def test_context_of_any_text_is_parsed_or_refused(header: str) -> None:
 def test_subject_comes_from_the_header_or_the_key(bound: str, pattern: str, header: str | None, subject: str) -> None:
     meta = {} if header is None else {"HTTP_GATEWAY_SUBJECT": header}
 
-    assert identify_caller(build_key(bound=bound, pattern=pattern), meta).subject == subject
+    assert identify_caller(build_verified_key(bound_subject=bound, subject_pattern=pattern), meta).subject == subject
 
 
 @pytest.mark.parametrize(
@@ -113,7 +94,9 @@ def test_subject_comes_from_the_header_or_the_key(bound: str, pattern: str, head
 )
 def test_subject_that_the_key_does_not_allow_is_denied(bound: str, pattern: str, header: str) -> None:
     with pytest.raises(PermissionDeniedError) as error:
-        identify_caller(build_key(bound=bound, pattern=pattern), {"HTTP_GATEWAY_SUBJECT": header})
+        identify_caller(
+            build_verified_key(bound_subject=bound, subject_pattern=pattern), {"HTTP_GATEWAY_SUBJECT": header}
+        )
 
     assert (error.value.status, error.value.reason) == (403, "subject_not_allowed")
 
@@ -122,7 +105,7 @@ def test_subject_that_the_key_does_not_allow_is_denied(bound: str, pattern: str,
 @pytest.mark.parametrize("value", ["two words", "ä", "x" * 201, "a\x00b", "a\tb"])
 def test_opaque_headers_accept_only_visible_ascii(name: str, value: str) -> None:
     with pytest.raises(InvalidRequestError) as error:
-        identify_caller(build_key(), {name: value})
+        identify_caller(build_verified_key(), {name: value})
 
     assert error.value.reason == "bad_header"
     assert value not in str(error.value)
@@ -130,7 +113,7 @@ def test_opaque_headers_accept_only_visible_ascii(name: str, value: str) -> None
 
 def test_empty_subject_header_is_refused() -> None:
     with pytest.raises(InvalidRequestError):
-        identify_caller(build_key(bound="me"), {"HTTP_GATEWAY_SUBJECT": ""})
+        identify_caller(build_verified_key(bound_subject="me"), {"HTTP_GATEWAY_SUBJECT": ""})
 
 
 def test_trace_id_comes_from_the_caller_or_is_new() -> None:
