@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Iterator
-from html.parser import HTMLParser
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -257,33 +256,13 @@ def test_error_responses_match_the_document(api: Api, document: dict[str, Any], 
         assert_matches_document(document, "post", response, "Error")
 
 
-class LoadedAddresses(HTMLParser):
-    """Collects the addresses that a page loads or links to, and its inline scripts and styles."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.addresses: list[str] = []
-        self.inline: list[str] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        attributes = dict(attrs)
-        self.addresses += [
-            attributes[name] or "" for name in ("src", "href", "action", "data-schema") if name in attributes
-        ]
-        if (tag == "script" and "src" not in attributes) or tag == "style":
-            self.inline.append(tag)
-        self.inline += [name for name in attributes if name.startswith("on") or name == "style"]
-
-
 def test_docs_page_loads_only_from_its_own_host(db: None) -> None:
-    response = HttpClient().get("/api/docs")
-    page = LoadedAddresses()
-    page.feed(response.content.decode())
+    page = HttpClient().get("/api/docs").content.decode()
+    addresses = re.findall(r'\s(?:src|href|action|data-schema)="([^"]*)"', page)
 
-    assert response.status_code == 200
-    assert page.inline == []
-    assert len(page.addresses) >= 4
-    for address in page.addresses:
+    assert re.findall(r"<style|<script(?![^>]*\ssrc=)|<[^>]*\s(?:on\w+|style)=", page) == []
+    assert len(addresses) >= 4
+    for address in addresses:
         parts = urlsplit(address)
         assert (parts.scheme, parts.netloc) == ("", ""), address
         if parts.path.startswith("/static/"):

@@ -205,14 +205,6 @@ def test_success_envelope_of_a_read_has_the_documented_keys(api: Api) -> None:
     }
 
 
-def test_operation_of_a_create_names_the_created_row(api: Api) -> None:
-    envelope = api.exec("onto.task.create", {"project_id": DEMO_PROJECT_ID, "title": "Call"})
-
-    operation = envelope["meta"]["operation"]
-    assert operation["entity_id"] == envelope["result"]["task"]["id"]
-    assert (operation["entity"], operation["action"], operation["entity_name"]) == ("task", "create", "Call")
-
-
 @for_each(
     "op, args, operation",
     [

@@ -1,12 +1,9 @@
 """Idempotency keys: a repeated call runs once and gets the same response."""
 
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-import time_machine
-from django.conf import settings
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
@@ -80,17 +77,6 @@ def test_key_of_a_write_costs_no_round_trip_of_its_own(api: Api) -> None:
     assert counts[2] == counts[3]  # the first ones fill caches
 
 
-def test_record_stores_caller_call_and_response(api: Api) -> None:
-    response = api.post("exec", CREATE | {"idempotency_key": KEY})
-
-    record = IdempotencyRecord.objects.get()
-    assert (record.client, record.subject, record.key) == (Client.objects.get(), "demo-user", KEY)
-    assert (record.op, record.state, record.status) == ("onto.task.create", "done", 200)
-    assert record.trace_id == response.json()["meta"]["trace_id"]
-    assert len(record.fingerprint) == 64
-    assert record.expires_at - record.created_at == timedelta(hours=settings.GATEWAY_IDEMPOTENCY_HOURS)
-
-
 @for_each(
     "again",
     [
@@ -111,7 +97,6 @@ def test_call_is_replayed_when_written_differently(api: Api, again: dict[str, An
         {"op": "onto.task.create", "args": {"project_id": DEMO_PROJECT_ID, "title": "Another"}},
         {"op": "onto.task.delete", "args": {"task_id": DEMO_TASK_ID}},
         {"op": "onto.task.create", "args": {"projectId": DEMO_PROJECT_ID, "title": "Call the printer"}},
-        {"op": "onto.task.create", "args": {}},
         {"op": "nothing", "args": {}},
     ],
     undone=True,
@@ -207,24 +192,6 @@ def test_key_is_shared_by_all_keys_of_a_client(api: Api) -> None:
     again = Api(other).post("exec", CREATE | {"idempotency_key": KEY})
 
     assert again.json()["meta"]["replayed"] is True
-
-
-def test_key_is_free_again_when_its_record_expires(api: Api) -> None:
-    start = datetime(2030, 1, 1, tzinfo=UTC)
-    retention = timedelta(hours=settings.GATEWAY_IDEMPOTENCY_HOURS)
-
-    with time_machine.travel(start, tick=False):
-        api.post("exec", CREATE | {"idempotency_key": KEY})
-    with time_machine.travel(start + retention - timedelta(seconds=1), tick=False):
-        assert api.post("exec", CREATE | {"idempotency_key": KEY}).json()["meta"]["replayed"] is True
-    with time_machine.travel(start + retention, tick=False):
-        done = api.post("exec", CREATE | {"idempotency_key": KEY}).json()
-
-    assert "replayed" not in done["meta"]
-    assert count_created_tasks() == 2
-    record = IdempotencyRecord.objects.get()
-    assert record.created_at == start + retention
-    assert record.trace_id == done["meta"]["trace_id"]
 
 
 def test_replay_works_when_the_op_is_retired(api: Api) -> None:
