@@ -88,12 +88,8 @@ ANSWERS: dict[str, tuple[ResponseBytes | Callable[[bytes], ResponseBytes], tuple
     "sends an encoding that nobody asked for": (send_json(b"{}", Content_Encoding="br"), BROKEN, DONE),
     "sends a web page": (build_response(b"<html>Sign in</html>", Content_Type="text/html"), BROKEN, DONE),
     "sends a picture as JSON": (send_json(b"\x89PNG\r\n\x1a\n"), BROKEN, DONE),
-    "sends bytes that are no UTF-8": (send_json(b'{"name": "\xff\xfe"}'), BROKEN, DONE),
-    "sends NaN": (send_json(b'{"price": NaN}'), BROKEN, DONE),
     "sends an infinite number": (send_json(b'{"price": 1e999}'), BROKEN, DONE),
-    "sends a key twice": (send_json(b'{"id": 1, "id": 2}'), BROKEN, DONE),
     "nests 10,000 levels": (send_json(b"[" * 10_000 + b"]" * 10_000), BROKEN, DONE),
-    "sends too many values": (send_json(b"[" + b"0," * 250_000 + b"0]"), BROKEN, DONE),
     "redirects to the cloud": (build_redirect(METADATA, "307 Temporary Redirect"), *[(502, "upstream_redirects")] * 2),
     "redirects to its own host elsewhere": (
         build_redirect("http://127.0.0.1:9/"),
@@ -116,11 +112,8 @@ ANSWERS: dict[str, tuple[ResponseBytes | Callable[[bytes], ResponseBytes], tuple
 }
 READ_ERRORS = [(name, answer, error) for name, (answer, error, _) in ANSWERS.items()]
 WRITE_ERRORS = [(name, answer, error) for name, (answer, _, error) in ANSWERS.items()]
-NOT_APPLIED = {
-    "upstream_credentials",
-    "upstream_unavailable",
-    "upstream_rate_limited",
-}  # such a write may be sent again
+# Such a write may be sent again.
+NOT_APPLIED = {"upstream_credentials", "upstream_unavailable", "upstream_rate_limited"}
 
 
 @pytest.fixture(autouse=True)
@@ -292,19 +285,6 @@ def test_second_answer_is_never_that_of_the_next_call(api: Api, shop: HttpUpstre
     assert read_order(api).json()["result"] == {"id": "second"}  # sent again, over another connection
     shop.answer = build_json({"id": "third"})
     check_refused(create_order(api, "one"), UNKNOWN, shop)
-
-
-def test_answer_without_content_ignores_a_body(api: Api, shop: HttpUpstream) -> None:
-    shop.answer = b'HTTP/1.1 204 No Content\r\nContent-Length: 7\r\nConnection: close\r\n\r\n{"a":1}'
-
-    assert read_order(api).json()["result"] == {"message": "Done."}
-    assert create_order(api, "one").json()["result"] == {"message": "Done."}
-
-
-def test_texts_of_a_service_have_no_hidden_characters(api: Api, shop: HttpUpstream) -> None:
-    shop.answer = build_json({"na\u200bme": "pen\u202e\x07\u2066 red", "lines": "one\ntwo"})
-
-    assert read_order(api).json()["result"] == {"name": "pen red", "lines": "one\ntwo"}
 
 
 def test_message_of_a_service_is_data_and_not_ours(api: Api, shop: HttpUpstream) -> None:

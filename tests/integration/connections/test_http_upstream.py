@@ -30,13 +30,6 @@ def _no_waits_between_retries(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def shop(live_catalog: object, http_upstream: HttpUpstream) -> HttpUpstream:
-    """Publish an op that reads and one that writes."""
-    publish_ops(build_read(), build_write(), base_url=http_upstream.base_url)
-    return http_upstream
-
-
-@pytest.fixture
 def shop_with_keys(live_catalog: object, http_upstream: HttpUpstream) -> HttpUpstream:
     """Publish the same ops at a service that takes idempotency keys."""
     publish_ops(build_read(), build_write(), base_url=http_upstream.base_url, idempotency_header="X-Request-Key")

@@ -1,9 +1,9 @@
 """Requests to an upstream carry what its kind of authentication needs, and secrets go nowhere else."""
 
-import json
 import logging
 from base64 import b64encode
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import timedelta
 from io import StringIO
 from ipaddress import ip_network
@@ -160,21 +160,15 @@ def test_a_secret_is_not_sent_to_another_address(
     upstream.connect(auth=auth)
     set_secret(name)
 
-    error = get_error(upstream.connect(auth=auth, **change))
+    config = upstream.connect(auth=auth, **change)
+    error = get_error(config)
 
     assert (error.status, error.reason) == (503, "not_configured")
     assert "was entered for another address; enter it again" in str(error)
     assert upstream.server.requests == []
     set_secret(name)
-    assert "another address" not in str(_try_apply(upstream.connect(auth=auth, **change)))
-
-
-def _try_apply(config: ConnectionConfig) -> Exception | None:
-    try:
+    with suppress(UpstreamUnreachableError):
         apply_credentials(BuiltRequest("GET", config.base_url, {}, None), build_call(), config)
-    except GatewayError as error:
-        return error
-    return None
 
 
 def test_a_path_cannot_choose_the_host(upstream: OAuthUpstream) -> None:
@@ -424,18 +418,11 @@ def test_the_form_sets_a_secret_and_never_shows_it(upstream: OAuthUpstream) -> N
     assert page.instance.name == "token"
 
 
-def test_the_form_refuses_what_cannot_be_stored(upstream: OAuthUpstream, settings: Any) -> None:
+def test_the_form_refuses_what_cannot_be_stored(upstream: OAuthUpstream) -> None:
     upstream.connect(auth="bearer")
+    instance = ConnectionSecret(connection=Connection.objects.get(name="crm"))
 
-    def list_errors(**data: str) -> str:
-        instance = ConnectionSecret(connection=Connection.objects.get(name="crm"))
-        return json.dumps(ConnectionSecretForm(data, instance=instance).errors)
-
-    assert "Send 1 to" in list_errors(name="token", secret="")
-    assert "UPSTREAM_" in list_errors(name="token", secret="env:PATH")
-    settings.GATEWAY_ENCRYPTION_KEYS = []
-    assert "GATEWAY_ENCRYPTION_KEYS is not set" in list_errors(name="token", secret=SECRET)
-    assert list_errors(name="token", secret="env:UPSTREAM_CRM") == "{}"
+    assert "UPSTREAM_" in str(ConnectionSecretForm({"name": "token", "secret": "env:PATH"}, instance=instance).errors)
 
 
 def test_the_form_says_that_a_secret_has_to_be_entered_again(upstream: OAuthUpstream) -> None:

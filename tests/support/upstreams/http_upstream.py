@@ -98,3 +98,10 @@ def http_upstream() -> Iterator[HttpUpstream]:
     for transport in client._transports.values():
         transport.close()  # it stays usable
     upstream.server.stop()
+
+
+@pytest.fixture
+def shop(live_catalog: object, http_upstream: HttpUpstream) -> HttpUpstream:
+    """Publish an op that reads and one that writes."""
+    publish_ops(build_read(), build_write(), base_url=http_upstream.base_url)
+    return http_upstream
