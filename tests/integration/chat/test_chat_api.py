@@ -131,7 +131,6 @@ def test_service_speaks_for_a_subject_with_a_key_of_the_gateway(chat: ChatHarnes
     [
         ({"Authorization": "Basic eDp5"}, (401, "not_signed_in")),
         ({"Authorization": "Bearer wrong", "Gateway-Subject": "a"}, (401, "not_signed_in")),
-        ({"Authorization": "Bearer wrong key", "Gateway-Subject": "a"}, (401, "not_signed_in")),
         ({"Authorization": "Bearer wrong"}, (400, "invalid_request")),
         ({"Authorization": "Bearer wrong", "Gateway-Subject": "zoë"}, (400, "invalid_request")),
         ({"Authorization": "Bearer wrong", "Gateway-Subject": "Ana M"}, (400, "invalid_request")),
@@ -234,7 +233,6 @@ def test_check_of_a_key_leaves_no_trace_in_the_gateway(chat: ChatHarness) -> Non
         {"message": "Hello", "context": {"type": "moon"}},
         {"message": "Hello", "decision": {"call_id": str(uuid.uuid4()), "approve": True}},
         {"decision": {"call_id": str(uuid.uuid4()), "approve": True}},
-        {"message": {"text": "Hello"}},
         {"message": 5},
     ],
 )
@@ -581,18 +579,23 @@ def build_approval(approval: Any) -> dict[str, Any]:
 @for_each(
     "path, body, text",
     [
+        ("ag-ui", [], "The body must be a JSON object."),
+        ("ag-ui", {"threadId": "t", "messages": [AG_UI_MESSAGE]}, "Send runId, a text."),
         ("ag-ui", {"runId": "r", "messages": [AG_UI_MESSAGE]}, "Send threadId, a text"),
+        ("ag-ui", AG_UI | {"messages": []}, "The last message must be from the user."),
         ("ag-ui", AG_UI | {"messages": [{"role": "user"}]}, "messages: This field may not be"),
         (
             "ag-ui",
             AG_UI | {"messages": [AG_UI_MESSAGE], "forwardedProps": {"context": {"type": "moon"}}},
             "forwardedProps.context: type: ",
         ),
+        ("ag-ui", AG_UI | {"resume": CANCEL}, "Send resume as a list of {interruptId"),
         ("ag-ui", AG_UI | {"resume": ["x"]}, "Send resume as a list of {interruptId"),
         ("ag-ui", AG_UI | {"resume": [CANCEL | {"status": "resolved"}]}, "resume: payload.approved: "),
         ("ag-ui", AG_UI | {"resume": [CANCEL | {"interruptId": "x"}]}, "resume: interruptId: "),
         ("ag-ui", AG_UI | {"resume": [CANCEL] * 2}, "resume: Decide about each call once."),
         ("ag-ui", AG_UI | {"resume": [CANCEL]}, "Send another threadId to begin a new one."),
+        ("ai-sdk", {}, "The last message must be from the user, or have an approval."),
         ("ai-sdk", {"messages": [AI_SDK_MESSAGE]}, "Send id, a text"),
         ("ai-sdk", build_ai_sdk_body(role="user", parts=5), "messages: This field may not be blank"),
         ("ai-sdk", build_approval({"id": CALL_ID}), "messages: approval.approved: "),
@@ -619,23 +622,3 @@ def test_body_that_is_not_json_is_explained_once(person: AsyncViewClient, path: 
     assert message.count("JSON") == 2
     assert get_code(send_raw(person, path, b'{"a": "\\ud800"}')) == (400, "invalid_request")
     assert get_code(send_raw(person, path, b"[" * 5_000)) == (400, "invalid_request")
-
-
-@for_each(
-    "path, body",
-    [
-        ("ag-ui", []),
-        ("ag-ui", AG_UI | {"messages": []}),
-        ("ag-ui", {"threadId": "t", "messages": [AG_UI_MESSAGE]}),
-        ("ag-ui", AG_UI | {"threadId": 1, "messages": [AG_UI_MESSAGE]}),
-        ("ag-ui", AG_UI | {"resume": CANCEL}),
-        ("ai-sdk", {}),
-        ("ai-sdk", build_ai_sdk_body(role="assistant")),
-        ("ai-sdk", build_approval("x")),
-        ("ai-sdk", build_ai_sdk_body({"type": "file", "url": "x"}, role="user")),
-        ("ai-sdk", {"id": "c", "messages": ["x"], "context": {"type": "moon"}}),
-    ],
-)
-def test_malformed_requests_of_other_protocols_are_refused(person: AsyncViewClient, path: str, body: Any) -> None:
-    assert get_code(post(person, path, body)) == (400, "invalid_request")
-    assert not Conversation.objects.exists()

@@ -258,14 +258,6 @@ def test_calls_that_fail_together_are_each_to_be_corrected(chat: ChatHarness) ->
     assert "Do not call it again" in again
 
 
-def test_next_wrong_field_is_repaired_too(chat: ChatHarness) -> None:
-    wrong = [[create_task(title="A", priority=99)], [create_task(title="A", due_at="some day")]]
-    turn = chat.say("Add it", *wrong, "I could not add it.")
-
-    assert [each.status for each in turn.calls] == ["error"] * 2
-    assert "Do not call it again" not in turn.notes()
-
-
 def test_repeated_call_is_stopped(chat: ChatHarness) -> None:
     again = exec_call("onto.task.list", limit=1)
 

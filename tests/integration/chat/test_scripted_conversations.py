@@ -123,9 +123,8 @@ def test_follow_ups_go_on_from_the_answers_before_them(start: Callable[..., Any]
     chat = start()
     chat.say("What's on my plate today?")
 
-    assert "**Review the pricing page with legal**" in chat.say(
-        "which of these is most urgent?"
-    )  # priority 1 and overdue
+    # Its priority is 1, and it is overdue.
+    assert "**Review the pricing page with legal**" in chat.say("which of these is most urgent?")
     assert chat.ops == []
     assert "open tasks due then" in chat.say("and tomorrow?")
     assert chat.say("tell me more about the first one").startswith("**")

@@ -134,17 +134,6 @@ def test_official_client_raises_its_own_errors(server: ScriptedModelServer) -> N
         assert [model.id for model in client.models.list()] == ["scripted"]
 
 
-def test_stream_is_events_with_done_at_the_end(server: ScriptedModelServer) -> None:
-    status, payload = post(server, build_body(stream=True))
-
-    events = [line for line in payload.split("\r\n") if line.startswith("data: ")]
-    assert status == 200
-    assert events[-1] == "data: [DONE]\n\n"
-    assert all(event.endswith("\n\n") for event in events)
-    assert payload.endswith("0\r\n\r\n")
-    assert "usage" not in payload
-
-
 def test_connection_serves_several_requests(server: ScriptedModelServer) -> None:
     data = json.dumps(build_body(stream=True)).encode()
     head = b"POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(data)
@@ -161,22 +150,16 @@ def test_connection_serves_several_requests(server: ScriptedModelServer) -> None
     [
         (b"", 400, None),
         (b"{", 400, None),
-        (b"\xff\xfe", 400, None),
         (b"[" * 100_000, 400, None),
         (b"[]", 400, None),
-        (b"null", 400, None),
         ({}, 404, "model"),
-        ({"model": ["scripted"]}, 404, "model"),
         ({"model": "scripted"}, 400, "messages"),
         (build_body([]), 400, "messages"),
-        (build_body("hello"), 400, "messages"),  # type: ignore[arg-type]
         (build_body(["hello"]), 400, "messages"),
         (build_body([{"role": "king", "content": "x"}]), 400, "messages.[0].role"),
         (build_body([{"content": "x"}]), 400, "messages.[0].role"),
         (build_body(tools={}), 400, "tools"),
-        (build_body(tools=[1]), 400, "tools"),
         (build_body(stream="yes"), 400, "stream"),
-        (build_body(stream=[]), 400, "stream"),
         (build_body(stream_options=[]), 400, "stream_options"),
     ],
 )
