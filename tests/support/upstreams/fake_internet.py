@@ -3,10 +3,8 @@
 Only the names are fake. The product's own code resolves, checks, connects and reads.
 """
 
-import shutil
 import socket
 import ssl
-import subprocess
 from collections.abc import Callable, Iterator
 from ipaddress import ip_address, ip_network
 from pathlib import Path
@@ -16,7 +14,7 @@ import orjson
 import pytest
 
 from core.http import client
-from tests.support.upstreams.http_servers import ResponseBytes, Server, build_response
+from tests.support.upstreams.http_servers import ResponseBytes, Server, build_response, create_certificate
 
 LOOPBACK = [ip_network("127.0.0.0/8")]
 
@@ -113,19 +111,7 @@ def search_endpoint(fake_internet: FakeInternet, settings: Any) -> FakeInternet:
 
 @pytest.fixture(scope="session")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Create a self-signed certificate of example.com with its key in one file."""
-    if shutil.which("openssl") is None:
-        pytest.skip("openssl is needed to create the certificate")
-    folder = tmp_path_factory.mktemp("certificate")
-    certificate_file, key = folder / "example.com.pem", folder / "key.pem"
-    command = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 1 -subj /CN=example.com"
-    subprocess.run(
-        [*command.split(), "-addext", "subjectAltName=DNS:example.com", "-keyout", key, "-out", certificate_file],
-        check=True,
-        capture_output=True,
-    )
-    certificate_file.write_text(certificate_file.read_text() + key.read_text())
-    return certificate_file
+    return create_certificate(tmp_path_factory.mktemp("certificate"), "example.com")
 
 
 @pytest.fixture

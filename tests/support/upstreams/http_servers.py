@@ -1,10 +1,15 @@
 """HTTP servers on loopback that return given bytes and record requests."""
 
+import shutil
 import socket
 import ssl
+import subprocess
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from pathlib import Path
 from threading import Event, Thread
+
+import pytest
 
 ResponseBytes = bytes | Iterable[bytes]
 
@@ -14,6 +19,21 @@ def build_response(body: bytes = b"ok", status: str = "200 OK", **headers: str) 
     lines = [f"HTTP/1.1 {status}", f"Content-Length: {len(body)}"]
     lines += [f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]
     return "\r\n".join([*lines, "", ""]).encode() + body
+
+
+def create_certificate(folder: Path, host: str) -> Path:
+    """Create a self-signed certificate of a host with its key in one file, or skip the test."""
+    if shutil.which("openssl") is None:
+        pytest.skip("openssl is needed to create the certificate")
+    certificate, key = folder / f"{host}.pem", folder / "key.pem"
+    command = f"openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 1 -subj /CN={host}"
+    subprocess.run(
+        [*command.split(), "-addext", f"subjectAltName=DNS:{host}", "-keyout", key, "-out", certificate],
+        check=True,
+        capture_output=True,
+    )
+    certificate.write_text(certificate.read_text() + key.read_text())
+    return certificate
 
 
 def build_redirect(location: str, status: str = "302 Found") -> bytes:

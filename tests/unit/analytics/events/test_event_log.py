@@ -1,9 +1,8 @@
-import logging
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from django.db import DatabaseError, IntegrityError, InterfaceError, connection, transaction
+from django.db import IntegrityError, transaction
 
 from analytics.events import event_log
 from analytics.events.models import OperationEvent
@@ -58,17 +57,6 @@ def test_record_is_undone_with_its_transaction(db: None) -> None:
     assert not OperationEvent.objects.exists()
 
 
-def test_enqueue_writes_nothing_before_flush(db: None, django_assert_num_queries: Any) -> None:
-    with django_assert_num_queries(0):
-        event_log.flush()
-        event_log.enqueue_event(build_event())
-    assert not OperationEvent.objects.exists()
-
-    event_log.flush()
-
-    assert OperationEvent.objects.count() == 1
-
-
 def test_flush_writes_in_bulk_and_in_order(db: None, django_assert_max_num_queries: Any) -> None:
     for number in range(event_log._buffer.batch_size + 1):
         event_log.enqueue_event(build_event(turn=str(number)))
@@ -78,27 +66,6 @@ def test_flush_writes_in_bulk_and_in_order(db: None, django_assert_max_num_queri
 
     turns = OperationEvent.objects.order_by("id").values_list("turn", flat=True)
     assert list(turns) == [str(number) for number in range(event_log._buffer.batch_size + 1)]
-
-
-@pytest.mark.parametrize("failure", [DatabaseError("gone"), InterfaceError("connection already closed")])
-def test_flush_without_a_database_counts_and_logs_lost_events(
-    db: None, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, lost_before: int, failure: Exception
-) -> None:
-    def fail() -> None:
-        raise failure
-
-    event_log.enqueue_event(build_event(subject="canary"))
-    event_log.enqueue_event(build_event())
-    with monkeypatch.context() as patch, caplog.at_level(logging.ERROR):
-        patch.setattr(connection, "cursor", fail)
-        event_log.flush()
-
-    assert event_log._buffer.lost - lost_before == 2
-    assert "events.lost count=2" in caplog.text
-    assert "canary" not in caplog.text
-    event_log.enqueue_event(build_event())
-    event_log.flush()
-    assert OperationEvent.objects.count() == 1  # later events are written
 
 
 @pytest.mark.django_db(transaction=True)

@@ -220,17 +220,6 @@ def test_field_errors_of_a_row_are_limited_to_the_commonest(write_event: WriteEv
 # --- each event once --------------------------------------------------------------------------------------------------
 
 
-def test_repeated_runs_count_each_event_once(write_event: WriteEvent) -> None:
-    write_event(NOON - timedelta(hours=2), times=3)
-    write_event(NOON - MINUTE, times=2)
-
-    for minutes in range(40):
-        run_until_done(NOON + minutes * MINUTE)
-        assert sum_column() == 5
-
-    assert sum_column(is_settled=True) == 5
-
-
 def test_unsettled_rows_keep_their_ids(write_event: WriteEvent) -> None:
     write_event(NOON - MINUTE)
     write_event(NOON - rollup_job.SETTLE_AFTER, op="onto.task.get")  # settled by the third run

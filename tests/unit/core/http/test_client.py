@@ -126,14 +126,6 @@ def test_transport_uses_our_network_backend(canary: Server) -> None:
     assert canary.connections == 0
 
 
-def test_tls_context_checks_certificates() -> None:
-    context = client.get_transport()._pool._ssl_context
-
-    assert context is client.get_transport()._pool._ssl_context
-    assert context.check_hostname
-    assert context.verify_mode.name == "CERT_REQUIRED"
-
-
 def test_every_error_is_an_outgoing_error_with_its_own_message() -> None:
     kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, Exception)]
 

@@ -1,9 +1,7 @@
 """Connections: within the deadline, with limited headers and valid certificates."""
 
-import shutil
 import socket
 import ssl
-import subprocess
 import time
 from collections.abc import Callable, Iterator
 from ipaddress import ip_network
@@ -16,7 +14,7 @@ from pytest_django.fixtures import Settings
 
 from core.http import AddressRefused, BrokenAnswer, Response, TimedOut, TooLarge, Unreachable, Untrusted, client
 from tests.support.upstreams.fake_resolver import FakeResolver
-from tests.support.upstreams.http_servers import Server, build_response
+from tests.support.upstreams.http_servers import Server, build_response, create_certificate
 
 SendRequest = Callable[..., Response]
 StartServer = Callable[..., Server]
@@ -185,18 +183,7 @@ def test_closed_port_is_unreachable(call: SendRequest) -> None:
 
 @pytest.fixture
 def certificate(tmp_path: Path) -> Path:
-    """Create a self-signed certificate of a.test with its key in one file."""
-    if shutil.which("openssl") is None:
-        pytest.skip("openssl is needed to create the certificate")
-    certificate_file, key = tmp_path / "a.test.pem", tmp_path / "key.pem"
-    command = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 1 -subj /CN=a.test"
-    subprocess.run(
-        [*command.split(), "-addext", "subjectAltName=DNS:a.test", "-keyout", key, "-out", certificate_file],
-        check=True,
-        capture_output=True,
-    )
-    certificate_file.write_text(certificate_file.read_text() + key.read_text())
-    return certificate_file
+    return create_certificate(tmp_path, "a.test")
 
 
 @pytest.fixture

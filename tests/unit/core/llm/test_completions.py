@@ -133,14 +133,6 @@ def test_a_broken_connection_is_tried_again(llm: FakeLlm) -> None:
     assert ask().text == "Yes."
 
 
-def test_the_wait_is_the_one_that_the_endpoint_asks_for(llm: FakeLlm) -> None:
-    llm.answers = [build_response(b"", "429 Too Many Requests", Retry_After="1"), build_chat_completion("Yes.")]
-
-    started = time.monotonic()
-    assert ask().text == "Yes."
-    assert 1 <= time.monotonic() - started < 3
-
-
 def test_the_wait_doubles_unless_the_endpoint_names_one() -> None:
     first = completions.FIRST_WAIT_SECONDS
 
@@ -157,19 +149,6 @@ def test_a_wait_beyond_the_deadline_is_not_begun(llm: FakeLlm) -> None:
         ask()
     assert time.monotonic() - started < 3
     assert len(llm.bodies) == 1
-
-
-def test_a_slow_answer_ends_at_the_deadline(llm: FakeLlm) -> None:
-    def answer_late() -> bytes:
-        time.sleep(1)
-        return build_chat_completion("Yes.")
-
-    llm.answers = [answer_late]
-
-    started = time.monotonic()
-    with pytest.raises(LlmUnavailable, match=r"^TimedOut$"):
-        ask(milliseconds=200)
-    assert time.monotonic() - started < 0.9
 
 
 def test_three_failures_in_a_row_pause_the_tier_and_no_other(llm: FakeLlm) -> None:
