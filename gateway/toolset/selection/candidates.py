@@ -92,6 +92,10 @@ _CATEGORY_BY_GROUP = {
     "x": ToolCategory.UTILITY,
 }
 
+# What a user calls the product: the last part of the groups with help about it.
+PRODUCT_NAMES = frozenset(
+    group.rpartition(".")[2] for group, category in _CATEGORY_BY_GROUP.items() if category == ToolCategory.PRODUCT_HELP
+)
 ONLY_WHEN_ASKED = frozenset((ToolCategory.WEB, ToolCategory.PRODUCT_HELP))
 
 

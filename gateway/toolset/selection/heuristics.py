@@ -9,6 +9,7 @@ from typing import Any
 from core.text import english
 from gateway.toolset.selection.candidates import (
     CREATE_PROJECT,
+    PRODUCT_NAMES,
     ToolCategory,
     find_named_entities,
     get_category,
@@ -36,6 +37,7 @@ _MAIN_ENTITIES = {
 _MAIN_ACTIONS = ("search", "list", "get", "update", "create")
 _COMPANION_ACTIONS = ("get", "search", "list", "update", "create", "delete")
 
+_WORD = re.compile(r"\w+")
 _WEB_ADDRESS = re.compile(r"https?://|www\.", re.IGNORECASE)
 
 
@@ -134,14 +136,17 @@ def asks_for_web(message: str) -> bool:
 
 
 def asks_for_product(message: str) -> bool:
-    """Whether a message may ask what the product is or can do."""
-    return english.ASKS_PRODUCT.search(message) is not None
+    """Whether a message may ask what the product is or can do, or names it."""
+    return english.ASKS_PRODUCT.search(message) is not None or not PRODUCT_NAMES.isdisjoint(
+        _WORD.findall(message.lower())
+    )
 
 
 def _list_actions(message: str) -> list[str]:
     """Return the action of each clause of a message: create, read, update, delete, or "" if it has no known verb."""
     clauses = tokenizer.split_clauses(message) or [message]
-    return [intent.detect_request_action(tokenizer.split_words(clause)) for clause in clauses]
+    # In lower case, so that BuildOS is one word and not the verb of a request to build.
+    return [intent.detect_request_action(tokenizer.split_words(clause.lower())) for clause in clauses]
 
 
 def _list_ops_of(entities: Sequence[str], actions: Sequence[str], candidates: Sequence[CatalogOp]) -> list[CatalogOp]:

@@ -83,6 +83,7 @@ def test_write_shows_the_op_with_its_lookups(catalog: Catalog) -> None:
         ("Rename the document", set()),
         ("Search the web for the opening hours of the town hall", {"web_search", "web_visit"}),
         ("What can you do for me?", {"get_buildos_overview", "get_buildos_usage_guide"}),
+        ("How does BuildOS work?", {"get_buildos_overview", "get_buildos_usage_guide"}),
     ],
 )
 def test_web_and_product_help_only_when_asked_for(catalog: Catalog, message: str, shown: set[str]) -> None:
