@@ -56,9 +56,6 @@ def test_people_get_pages_and_clients_get_envelopes(client: HttpClient, admin_cl
     for path in ("/nope", "/admin/nope/", "/"):
         assert admin_client.get(path).json()["error"]["code"] == "NOT_FOUND"
     assert client.get("/api/v1/nope", headers=BROWSER).json()["error"]["code"] == "NOT_FOUND"
-
-
-def test_front_page_leads_people_to_the_desk(client: HttpClient) -> None:
     assert client.get("/", headers=BROWSER).headers["Location"] == "/admin/"
 
 

@@ -55,20 +55,17 @@ def test_empty_list_has_a_hint(model: type[Model]) -> None:
     assert re.fullmatch(r"[A-Z].{20,110}\.", admin.site.get_model_admin(model).empty)
 
 
-def test_empty_list_links_to_the_add_page(db: None, admin_client: HttpClient) -> None:
-    html = admin_client.get(get_admin_url(Client, "changelist")).content.decode()
-
-    assert "No clients yet" in html
-    assert admin.site.get_model_admin(Client).empty in unescape(html)
-    assert f'href="{get_admin_url(Client, "add")}"' in html.partition("ui-empty-state")[2]
-
-
-def test_list_without_matches_links_to_all_rows(db: None, admin_client: HttpClient) -> None:
+def test_empty_list_links_to_the_add_page_and_one_without_matches_to_all_rows(
+    db: None, admin_client: HttpClient
+) -> None:
+    empty = admin_client.get(get_admin_url(Client, "changelist")).content.decode()
     Client.objects.create(name="chat")
-
     search = admin_client.get(get_admin_url(Client, "changelist"), {"q": "nothing like it"}).content.decode()
     filtered = admin_client.get(get_admin_url(Op, "changelist"), {"kind__exact": "read"}).content.decode()
 
+    assert "No clients yet" in empty
+    assert admin.site.get_model_admin(Client).empty in unescape(empty)
+    assert f'href="{get_admin_url(Client, "add")}"' in empty.partition("ui-empty-state")[2]
     for html, name in ((search, "clients"), (filtered, "ops")):
         assert f"No {name} match" in html
         assert f"Show all {name}" in html

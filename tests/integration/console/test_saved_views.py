@@ -197,9 +197,9 @@ def test_only_pages_with_views_are_saved(pia: HttpClient, page: str) -> None:
     assert save(pia, page).status_code == 404
 
 
-@for_each("key", ["", "x", "-1", "9" * 30, "0"])
-def test_unknown_view_is_not_deleted(pia: HttpClient, key: str) -> None:
-    assert pia.post(reverse("admin:saved_view_delete"), {"view": key}).status_code == 404
+def test_unknown_view_is_not_deleted(pia: HttpClient) -> None:
+    for key in ("", "x", "-1", "9" * 30, "0"):
+        assert pia.post(reverse("admin:saved_view_delete"), {"view": key}).status_code == 404
 
 
 def test_views_of_a_page_are_for_those_who_may_open_it() -> None:

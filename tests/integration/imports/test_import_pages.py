@@ -184,29 +184,20 @@ def test_an_error_of_ours_is_said_and_logged(admin_client: HttpClient, monkeypat
 
 def test_import_whose_process_stopped_ends(admin_client: HttpClient) -> None:
     row = DocumentImport.objects.create(created_by="ana", url="https://a.example/x", **leases.begin(import_job.LEASE))
+    old = DocumentImport.objects.create(created_by="ana", url="https://a.example/x")  # by the version before
     assert import_job.delete_old(timezone.now()) is False
-    assert DocumentImport.objects.get().state == "reading"
-    end_leases()
+    assert set(DocumentImport.objects.values_list("state", flat=True)) == {"reading"}
+    DocumentImport.objects.filter(pk=row.pk).update(held_until=Now() - timedelta(seconds=1))
+    DocumentImport.objects.filter(pk=old.pk).update(updated_at=timezone.now() - import_job.LEASE * 2)
 
     assert import_job.delete_old(timezone.now()) is False
 
+    assert set(DocumentImport.objects.values_list("state", flat=True)) == {"failed"}
     assert "The process that worked on it stopped." in read(
         admin_client.get(reverse("admin:registry_documentimport", args=[row.pk]))
     )
     assert import_job.delete_old(timezone.now() + import_job.KEPT_FOR * 2) is False
     assert not DocumentImport.objects.exists()
-
-
-@pytest.mark.django_db
-def test_import_by_the_version_before_ends_with_its_process() -> None:
-    DocumentImport.objects.create(created_by="ana", url="https://a.example/x")
-    import_job.delete_old(timezone.now())
-    assert DocumentImport.objects.get().state == "reading"
-    DocumentImport.objects.update(updated_at=timezone.now() - import_job.LEASE * 2)
-
-    import_job.delete_old(timezone.now())
-
-    assert DocumentImport.objects.get().state == "failed"
 
 
 def test_process_that_stood_still_does_not_change_the_end(

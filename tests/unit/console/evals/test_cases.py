@@ -70,19 +70,7 @@ def test_a_shipped_case_is_not_deleted(admin_client: Client, case: EvalCase) -> 
     assert admin_client.post(get_registry_url(EvalCase, "delete", case.pk), {"post": "yes"}).status_code == 403
 
 
-def test_results_compare_the_draft_with_the_live_release(admin_client: Client, case: EvalCase) -> None:
-    lose_the_case()
-
-    page = open_page(admin_client, "evalcase_compare")
-
-    paint = get_registry_url(Op, "change", Op.objects.get(op="onto.task.paint").pk)
-    assert "0 cases won, 1 lost." in page
-    assert "−100.0" in page
-    assert f'<a href="{paint}">onto.task.paint</a>' in page
-    assert "telephone &lt;b&gt;the plumber&lt;/b&gt;" in page
-
-
-def test_results_compare_any_two_releases(admin_client: Client, case: EvalCase, published: Release) -> None:
+def test_results_compare_releases_and_the_draft(admin_client: Client, case: EvalCase, published: Release) -> None:
     live = Activation.objects.get(is_live=True).release
 
     forward = open_page(admin_client, "evalcase_compare", after=live.pk, before=published.pk)
@@ -93,6 +81,13 @@ def test_results_compare_any_two_releases(admin_client: Client, case: EvalCase, 
     assert "won" not in same
     assert "Every request finds a right op first." in same
     assert "Select a valid choice" in unknown
+    lose_the_case()
+    lost = open_page(admin_client, "evalcase_compare")  # the draft with the live release
+    paint = get_registry_url(Op, "change", Op.objects.get(op="onto.task.paint").pk)
+    assert "0 cases won, 1 lost." in lost
+    assert "−100.0" in lost
+    assert f'<a href="{paint}">onto.task.paint</a>' in lost
+    assert "telephone &lt;b&gt;the plumber&lt;/b&gt;" in lost
 
 
 def test_the_review_asks_why_to_publish_a_loss(admin_client: Client, case: EvalCase) -> None:

@@ -280,14 +280,9 @@ def test_pages_of_a_large_group_list_each_op_once(catalog: Catalog) -> None:
 
     assert [len(page) for page in pages] == [50, 50, 20]
     assert [path for page in pages for path in page] == [f"many.op{n:03}" for n in range(120)]
-
-
-@pytest.mark.parametrize(("limit", "count", "more"), [(1, 1, True), (119, 119, True), (120, 120, False)])
-def test_limit_sets_the_page_length(catalog: Catalog, limit: int, count: int, more: bool) -> None:
-    body = query_help(catalog, path="many", limit=limit)
-
-    assert len(body["items"]) == count
-    assert ("next_cursor" in body) is more
+    for limit, more in ((1, True), (119, True), (120, False)):
+        body = query_help(catalog, path="many", limit=limit)
+        assert (len(body["items"]), "next_cursor" in body) == (limit, more)
 
 
 def test_cursor_works_after_its_op_was_removed_and_after_the_last(catalog: Catalog) -> None:

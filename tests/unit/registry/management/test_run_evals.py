@@ -33,12 +33,17 @@ def lose_a_case() -> None:
     Op.objects.filter(op="onto.task.paint").update(summary="Telephone a plumber, put colour on a wall")
 
 
-def test_it_prints_the_hit_rates_of_each_set(live: Release, capsys: pytest.CaptureFixture[str]) -> None:
+def test_it_prints_the_hit_rates_of_each_set_or_json(live: Release, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(capsys).splitlines() == [
         "tuned, 1 cases: 100.0% at 1 (+0.0), 100.0% at 3 (+0.0), 100.0% at 5 (+0.0)",
         "held back, 1 cases: 100.0% at 1 (+0.0), 100.0% at 3 (+0.0), 100.0% at 5 (+0.0)",
     ]
     assert len(run(capsys, "--set", "tuned").splitlines()) == 1
+    result = json.loads(run(capsys, "--json", "--set", "tuned"))
+    assert result["sets"] == {"tuned": {"cases": 1, "hits": [1, 1, 1], "hits_before": [1, 1, 1]}}
+    [case] = result["cases"]
+    assert (case["request"], case["rank"], case["rank_before"]) == ("telephone the plumber", 1, 1)
+    assert case["found"][0] == "onto.task.ring"
 
 
 def test_it_exits_with_1_if_the_draft_loses_more_than_the_margin(
@@ -55,15 +60,6 @@ def test_it_exits_with_1_if_the_draft_loses_more_than_the_margin(
     assert "+0.0" in run(capsys, "--release", live.version)
     settings.GATEWAY_EVAL_MARGIN = 100
     assert "lost: " in run(capsys)
-
-
-def test_json_has_every_case(live: Release, capsys: pytest.CaptureFixture[str]) -> None:
-    result = json.loads(run(capsys, "--json", "--set", "tuned"))
-
-    assert result["sets"] == {"tuned": {"cases": 1, "hits": [1, 1, 1], "hits_before": [1, 1, 1]}}
-    [case] = result["cases"]
-    assert (case["request"], case["rank"], case["rank_before"]) == ("telephone the plumber", 1, 1)
-    assert case["found"][0] == "onto.task.ring"
 
 
 def test_it_compares_with_another_release(live: Release, capsys: pytest.CaptureFixture[str]) -> None:
