@@ -49,6 +49,12 @@ from workspace.demo import DEMO_PROJECT_ID
 
 
 @pytest.fixture
+def confirming_api(live_catalog: object, make_key: Callable[..., str]) -> Api:
+    """Return a client whose users the gateway asks for confirmation."""
+    return Api(make_key(confirms=True))
+
+
+@pytest.fixture
 def read_events(db: None) -> Callable[[], list[OperationEvent]]:
     """Return the operation events recorded so far, oldest first."""
 

@@ -6,22 +6,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from django.conf import settings
 
 from gateway.models import BatchEntry
 from tests.support.servers.batch_calls import build_entry, build_keep_entry, find_waiting_process, wait_until_done
 from tests.support.servers.brokers import Broker
+from tests.support.servers.postgres import needs_postgres
 from tests.support.servers.processes import Process, Server, eventually, kill_process
 from workspace.models import Task
 
-pytestmark = [
-    pytest.mark.both_databases,
-    pytest.mark.server,
-    pytest.mark.skipif(
-        settings.DATABASES["default"]["ENGINE"] != "django.db.backends.postgresql",
-        reason="by design: workers in processes of their own are for PostgreSQL",
-    ),
-]
+pytestmark = [pytest.mark.both_databases, pytest.mark.server, needs_postgres]
 
 AT_ONCE = 6
 GRACE = 25  # seconds until what stops a process in production kills it

@@ -8,7 +8,6 @@ from typing import Any
 
 import httpx2
 import pytest
-from django.conf import settings
 
 from gateway.models import BatchEntry
 from tests.support.servers import brokers
@@ -16,19 +15,12 @@ from tests.support.servers import postgres as postgresql
 from tests.support.servers.batch_calls import build_entry, build_keep_entry, find_waiting_process, wait_until_done
 from tests.support.servers.brokers import Broker
 from tests.support.servers.environment import build_environment
-from tests.support.servers.postgres import Postgres
+from tests.support.servers.postgres import Postgres, needs_postgres
 from tests.support.servers.processes import Process, Server, eventually, run_server, run_worker
 from tests.support.servers.stores import Store
 from workspace.models import Task
 
-pytestmark = [
-    pytest.mark.both_databases,
-    pytest.mark.server,
-    pytest.mark.skipif(
-        settings.DATABASES["default"]["ENGINE"] != "django.db.backends.postgresql",
-        reason="by design: workers in processes of their own are for PostgreSQL",
-    ),
-]
+pytestmark = [pytest.mark.both_databases, pytest.mark.server, needs_postgres]
 
 PATIENCE = 2.0  # seconds that nothing may hang beyond the work itself
 COUNT = 12

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import httpx2
 import pytest
-from django.conf import settings
 from django.db import connection
 
 from tests.support.servers.environment import build_environment, make_key
 from tests.support.servers.link import Link
+from tests.support.servers.postgres import needs_postgres
 from tests.support.servers.processes import (
     STARTS_WITHIN,
     WORKERS,
@@ -25,14 +25,7 @@ from tests.support.servers.stores import Store
 from workspace.demo import DEMO_PROJECT_ID
 from workspace.models import Task
 
-pytestmark = [
-    pytest.mark.both_databases,
-    pytest.mark.server,
-    pytest.mark.skipif(
-        settings.DATABASES["default"]["ENGINE"] != "django.db.backends.postgresql",
-        reason="by design: what only PostgreSQL does",
-    ),
-]
+pytestmark = [pytest.mark.both_databases, pytest.mark.server, needs_postgres]
 
 SERVERS = "FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
 

@@ -180,18 +180,6 @@ def test_parallel_entries_run_at_the_same_time(
     assert batch["meta"]["warnings"] == []
 
 
-def test_parallel_batch_delays_only_dependent_entries(
-    api: Api, embedded_worker: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    require_parallel_calls(monkeypatch, "list_onto_tasks", 2)
-
-    # Two calls must run at once: first the two independent entries, then the two that depend on the first.
-    dependent = {**LIST, "depends_on": [0]}
-    batch = send_batch(api, LIST, dependent, dependent, LIST, mode="parallel")
-
-    assert batch["ok"]
-
-
 def test_waiting_thread_runs_all_entries_without_a_broker(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(broker._sender, "enqueue", lambda *_: None)
 

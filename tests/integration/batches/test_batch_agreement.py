@@ -1,6 +1,5 @@
 """Batch entries that need confirmation run once the end user has agreed, and nothing else runs twice."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -20,12 +19,6 @@ pytestmark = [
 ]
 
 DELETE = {"type": "exec", "op": "onto.task.delete", "args": {"task_id": DEMO_TASK_ID}}
-
-
-@pytest.fixture
-def confirming_api(make_api: Callable[..., Api]) -> Api:
-    """Return a client whose users the gateway asks for confirmation."""
-    return make_api(confirms=True)
 
 
 def get_token(response: dict[str, Any], index: int = 0) -> str:

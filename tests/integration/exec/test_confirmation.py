@@ -4,7 +4,6 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
-import pytest
 import time_machine
 from django.utils import timezone
 
@@ -16,12 +15,6 @@ from workspace.demo import DEMO_TASK_ID, DEMO_TASK_TO_DELETE_ID
 from workspace.models import Task
 
 DELETE = {"op": "onto.task.delete", "args": {"task_id": DEMO_TASK_TO_DELETE_ID}}
-
-
-@pytest.fixture
-def confirming_api(live_catalog: model.Catalog, make_key: Callable[..., str]) -> Api:
-    """Return a client whose users the gateway asks for confirmation."""
-    return Api(make_key(confirms=True))
 
 
 def request_confirmation(api: Api, body: dict[str, Any] = DELETE, **headers: str) -> dict[str, Any]:

@@ -21,6 +21,8 @@ MIN_CALLS = 300
 DOCUMENT, OTHER_DOCUMENT = (get_demo_id("document", number) for number in (1, 2))
 OTHER_TASK, RECURRING_TASK = (get_demo_id("task", number) for number in (2, 18))
 MILESTONE, RISK, SERIES = get_demo_id("milestone", 1), get_demo_id("risk", 1), get_demo_id("event", 23)
+NOTE, APPEND = "Asked again.", {"update_strategy": "append"}
+TASK, MARCH = {"task_id": DEMO_TASK_ID}, {"scope": "this", "occurrence_start": "2027-03-05"}
 NOTE_IN_DETAILS = "note it in details with update_strategy append"
 
 
@@ -237,22 +239,6 @@ def test_note_is_added_to_the_text(api: Api) -> None:
     assert (after.startswith(before.rstrip()), after.endswith("\n\nAsked again.")) == (True, True)
 
 
-@for_each(
-    "op, name, text",
-    [
-        ("onto.task.update", "new_note", "details"),
-        ("onto.document.update", "append_text", "content"),
-    ],
-)
-def test_name_with_a_word_for_adding_adds_to_the_text(api: Api, op: str, name: str, text: str) -> None:
-    kind = op.split(".")[1]
-    id_args = {f"{kind}_id": get_demo_id(kind, 1)}
-
-    details = api.exec(op, id_args | {name: "Asked again."})["error"]["details"]
-
-    assert details["retry_with"]["args"] == id_args | {text: "Asked again.", "update_strategy": "append"}
-
-
 def test_tag_to_add_is_no_text(api: Api) -> None:
     details = api.exec("onto.document.update", {"document_id": DOCUMENT, "add_tags": ["a"]})["error"]["details"]
 
@@ -305,14 +291,6 @@ def test_occurrence_without_scope_in_words_gets_both_at_once(
     assert details["retry_with"] == {"op": op, "args": args | occurrence}
 
 
-def test_scope_that_was_sent_stays(api: Api) -> None:
-    args = {"event_id": SERIES, "scope": "following", "occurrence_start": "1 dec 2027"}
-
-    details = api.exec("cal.event.delete", args)["error"]["details"]
-
-    assert details["retry_with"]["args"] == args | {"occurrence_start": "2027-12-01"}
-
-
 def test_scope_is_told_beside_an_occurrence_that_cannot_be_read(api: Api) -> None:
     args = {"event_id": SERIES, "occurrence_start": "soon"}
 
@@ -334,22 +312,6 @@ def test_new_time_of_a_recurring_event_is_proposed_for_one_occurrence(api: Api) 
     assert details["retry_with"]["args"]["scope"] == "this"
     assert details["retry_with"]["args"]["occurrence_start"].startswith(start)
     assert "the others stay" in done["result"]["message"]
-
-
-@for_each(
-    "op, row, name",
-    [
-        ("cal.event.delete", ("event", 23), "start_at"),
-        ("onto.task.delete", ("task", 18), "day"),
-    ],
-)
-def test_time_sent_to_a_delete_is_the_occurrence_to_delete(api: Api, op: str, row: tuple[str, int], name: str) -> None:
-    id_args = {f"{row[0]}_id": get_demo_id(*row)}
-
-    details = api.exec(op, id_args | {name: "2027-03-05"})["error"]["details"]
-
-    occurrence = {"scope": "this", "occurrence_start": "2027-03-05"}
-    assert details["retry_with"] == {"op": op, "args": id_args | occurrence}
 
 
 @for_each(
@@ -458,17 +420,36 @@ def test_field_that_no_row_has_says_what_to_do(api: Api, op: str, args: dict[str
 
 
 @for_each(
-    "sent, rest",
+    "op, args, corrected",
     [
-        ({"percent_complete": 60, "due_at": "1 dec 2027"}, {"due_at": "2027-12-01"}),
-        ({"percent_complete": 60, "note": "Asked again."}, {"details": "Asked again.", "update_strategy": "append"}),
-        ({"memo": "Asked again.", "owner": "Ines"}, {"details": "Asked again.", "update_strategy": "append"}),
+        # A field that no row has is left out of an update.
+        ("onto.task.update", TASK | {"percent_complete": 60, "due_at": "1 dec 2027"}, TASK | {"due_at": "2027-12-01"}),
+        ("onto.task.update", TASK | {"percent_complete": 60, "note": NOTE}, TASK | {"details": NOTE} | APPEND),
+        ("onto.task.update", TASK | {"memo": NOTE, "owner": "Ines"}, TASK | {"details": NOTE} | APPEND),
+        # A name with a word for adding adds to the text.
+        ("onto.task.update", TASK | {"new_note": NOTE}, TASK | {"details": NOTE} | APPEND),
+        (
+            "onto.document.update",
+            {"document_id": DOCUMENT, "append_text": NOTE},
+            {"document_id": DOCUMENT, "content": NOTE} | APPEND,
+        ),
+        # A scope that was sent stays.
+        (
+            "cal.event.delete",
+            {"event_id": SERIES, "scope": "following", "occurrence_start": "1 dec 2027"},
+            {"event_id": SERIES, "scope": "following", "occurrence_start": "2027-12-01"},
+        ),
+        # A time that is sent to a delete is the occurrence to delete.
+        ("cal.event.delete", {"event_id": SERIES, "start_at": "2027-03-05"}, {"event_id": SERIES} | MARCH),
+        ("onto.task.delete", {"task_id": RECURRING_TASK, "day": "2027-03-05"}, {"task_id": RECURRING_TASK} | MARCH),
     ],
 )
-def test_field_that_no_row_has_is_left_out_of_an_update(api: Api, sent: dict[str, Any], rest: dict[str, Any]) -> None:
-    details = api.exec("onto.task.update", {"task_id": DEMO_TASK_ID} | sent)["error"]["details"]
+def test_corrected_call_keeps_what_was_meant(
+    api: Api, op: str, args: dict[str, Any], corrected: dict[str, Any]
+) -> None:
+    details = api.exec(op, args)["error"]["details"]
 
-    assert details["retry_with"] == {"op": "onto.task.update", "args": {"task_id": DEMO_TASK_ID} | rest}
+    assert details["retry_with"] == {"op": op, "args": corrected}
     assert not any(error["message"].endswith("..") for error in details["field_errors"])
 
 

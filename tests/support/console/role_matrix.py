@@ -33,32 +33,15 @@ CALLS = ("AU", "", "", "")
 OWNED = ("AU", "A", "A", "")  # deletion is a separate action that marks rows as deleted
 FULL = ("AU", "A", "A", "A")
 MODELS_BY_ROLES = {
-    COPY: [
-        "registry.Group",
-        "registry.Op",
-        "registry.PromptSection",
-        "registry.Agent",
-        "registry.Pin",
-        "registry.Vocabulary",
-        "registry.PolicyRule",
-        "registry.Example",
-        "registry.OpAlias",
-        "registry.EvalCase",
-    ],
-    READ: [
-        "registry.Release",
-        "registry.Activation",
-        "registry.ReviewRequest",
-        "registry.ScheduledPublish",
-        "audit.AuditEntry",
-        "analytics.OperationEvent",
-        "analytics.OpDaily",
-        "analytics.Rollup",
-        "analytics.Assignment",
-        "analytics.Turn",
-        "analytics.ToolSelection",
-        "analytics.Subject",
-    ],
+    COPY: """
+    registry.Group registry.Op registry.PromptSection registry.Agent registry.Pin registry.Vocabulary
+    registry.PolicyRule registry.Example registry.OpAlias registry.EvalCase
+""".split(),
+    READ: """
+    registry.Release registry.Activation registry.ReviewRequest registry.ScheduledPublish audit.AuditEntry
+    analytics.OperationEvent analytics.OpDaily analytics.Rollup analytics.Assignment analytics.Turn
+    analytics.ToolSelection analytics.Subject
+""".split(),
     ("AEPU", "AE", "", ""): ["gateway.ModelRun"],
     ("AEPU", "AP", "AP", "AP"): ["analytics.Cohort"],
     ("AEPU", "", "AP", ""): ["analytics.Flag"],  # declared in the code
@@ -66,32 +49,15 @@ MODELS_BY_ROLES = {
     ("AEPU", "A", "A", "A"): ["registry.Connection"],
     ("AU", "", "", "A"): ["gateway.UserGrant"],
     ("AEPU", "", "", "A"): ["analytics.SavedView"],  # people save and delete theirs on the pages that they filter
-    CALLS: [
-        "notifications.Notification",
-        "gateway.StoredFile",
-        "gateway.SignedInApplication",
-        "gateway.IdempotencyRecord",
-        "gateway.UsedConfirmation",
-        "gateway.Batch",
-        "gateway.BatchEntry",
-        "gateway.PeriodicJob",
-        "registry.OpEmbedding",
-        "axes.AccessAttempt",
-        "workspace.Edge",
-    ],
-    OWNED: [
-        "workspace.Project",
-        "workspace.Task",
-        "workspace.Document",
-        "workspace.Goal",
-        "workspace.Plan",
-        "workspace.Milestone",
-        "workspace.Risk",
-        "workspace.Requirement",
-        "workspace.CalendarEvent",
-        "workspace.ProjectCalendar",
-        "workspace.Membership",
-    ],
+    CALLS: """
+    notifications.Notification gateway.StoredFile gateway.SignedInApplication gateway.IdempotencyRecord
+    gateway.UsedConfirmation gateway.Batch gateway.BatchEntry gateway.PeriodicJob registry.OpEmbedding
+    axes.AccessAttempt workspace.Edge
+""".split(),
+    OWNED: """
+    workspace.Project workspace.Task workspace.Document workspace.Goal workspace.Plan workspace.Milestone
+    workspace.Risk workspace.Requirement workspace.CalendarEvent workspace.ProjectCalendar workspace.Membership
+""".split(),
     FULL: """
     workspace.Profile chat.Profile gateway.Client gateway.ApiKey auth.User auth.Group
     oauth2_provider.Application

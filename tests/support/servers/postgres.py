@@ -9,7 +9,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import psycopg
+import pytest
 from django.conf import settings
+
+needs_postgres = pytest.mark.skipif(
+    settings.DATABASES["default"]["ENGINE"] != "django.db.backends.postgresql",
+    reason="by design: what only PostgreSQL does, such as workers in processes of their own",
+)
 
 SET_UP = """
 import django

@@ -66,13 +66,7 @@ def count(request: OpRequest) -> OpOutcome:
 
 def add(request: OpRequest) -> OpOutcome:
     """Add a task named "Added" to the demo, then wait as `wait_for_file` does."""
-    task = Task.objects.create(
-        project_id=DEMO_PROJECT_ID,
-        title="Added",
-        created_by=request.subject,
-        created_at=request.at,
-        updated_at=request.at,
-    )
+    task = add_task(request, "Added")
     wait_for_file(Path(request.args["folder"]))
     return OpOutcome({"pid": os.getpid()}, entity_id=str(task.pk))
 
@@ -91,14 +85,13 @@ def meet(request: OpRequest) -> OpOutcome:
 
 def keep(request: OpRequest) -> OpOutcome:
     """Add a task with a title to the demo."""
-    task = Task.objects.create(
-        project_id=DEMO_PROJECT_ID,
-        title=request.args["title"],
-        created_by=request.subject,
-        created_at=request.at,
-        updated_at=request.at,
-    )
+    task = add_task(request, request.args["title"])
     return OpOutcome({"id": str(task.pk)}, entity_id=str(task.pk))
+
+
+def add_task(request: OpRequest, title: str) -> Task:
+    times = {"created_at": request.at, "updated_at": request.at}
+    return Task.objects.create(project_id=DEMO_PROJECT_ID, title=title, created_by=request.subject, **times)
 
 
 def wait_for_file(folder: Path) -> None:
