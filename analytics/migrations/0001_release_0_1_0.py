@@ -101,7 +101,7 @@ class Migration(migrations.Migration):
                 ('name', models.CharField(help_text='Shown in events, such as dev-team.', max_length=40, unique=True, validators=[django.core.validators.RegexValidator('\\A[a-z0-9]+(?:-[a-z0-9]+)*\\Z', 'Use lower-case letters, digits and dashes, such as dev-team.')])),
                 ('position', models.PositiveSmallIntegerField(editable=False, help_text='The lowest is evaluated first. A new cohort comes last.')),
                 ('is_on', models.BooleanField(default=True, verbose_name='on')),
-                ('is_guarded', models.BooleanField(db_default=False, default=False, help_text='Turn it off once its calls clearly fail more often than all others. Checked every minute.', verbose_name='stop automatically')),
+                ('is_guarded', models.BooleanField(db_default=False, default=False, help_text='Stops the cohort if its calls clearly fail more often than all others. Checked every minute.', verbose_name='stop automatically')),
                 ('variant', models.CharField(help_text='The variant for its users.', max_length=64)),
                 ('percentage', models.DecimalField(decimal_places=2, default=0, help_text='Share of matching users not already in an earlier cohort. Raising it keeps those who are in.', max_digits=5, validators=[django.core.validators.MinValueValidator(0), django.core.validators.MaxValueValidator(100)])),
                 ('listed', models.JSONField(blank=True, default=list, help_text='Subjects in the cohort regardless of rules and percentage.', verbose_name='always in')),

@@ -53,7 +53,7 @@ class Cohort(models.Model):
         "stop automatically",
         default=False,
         db_default=False,
-        help_text="Turn it off once its calls clearly fail more often than all others. Checked every minute.",
+        help_text="Stops the cohort if its calls clearly fail more often than all others. Checked every minute.",
     )
     variant = models.CharField(max_length=64, help_text="The variant for its users.")
     percentage = models.DecimalField(

@@ -20,7 +20,7 @@ STATUS_LABELS = {
     Status.START: "Running",
     Status.SUCCESS: "Done",
     Status.ERROR: "Failed",
-    Status.CONFIRM: "Waits for you",
+    Status.CONFIRM: "Needs your approval",
 }
 NEEDS_USER = "Needs you"
 LEFT_UNDONE = "You continued without this. Nothing was done."

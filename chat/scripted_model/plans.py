@@ -209,4 +209,4 @@ def describe_confirmation(outcome: ScriptedOutcome) -> str:
 def _describe_repairs(history: _History) -> str:
     if not history.repairs:
         return ""
-    return "".join(f"The first call was refused: {why} I sent the corrected call.\n\n" for why in history.repairs)
+    return "".join(f"I first used wrong names and corrected them: {why}\n\n" for why in history.repairs)

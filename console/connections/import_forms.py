@@ -150,7 +150,7 @@ class PickToolsForm(GroupFormMixin):
     group = forms.CharField(
         max_length=run_import.MAX_GROUP,
         widget=UnfoldAdminTextInputWidget(attrs={"placeholder": "notes"}),
-        help_text="Where the ops go: notes gives notes.page.list. Lower-case words, joined by dots.",
+        help_text="Prefix of the new ops: notes makes notes.page.list. Lower-case words, joined by dots.",
     )
     name = forms.CharField(
         label="Name of the new connection",
@@ -202,7 +202,7 @@ class PickForm(GroupFormMixin):
         required=False,
         max_length=200,
         widget=UnfoldAdminTextInputWidget,
-        help_text="Only operations whose path or texts have all of these words.",
+        help_text="Only operations with all of these words in the path, summary or description.",
     )
     include_deprecated = forms.BooleanField(
         label="Include deprecated operations", required=False, initial=True, widget=UnfoldBooleanWidget
@@ -210,7 +210,7 @@ class PickForm(GroupFormMixin):
     group = forms.CharField(
         max_length=run_import.MAX_GROUP,
         widget=UnfoldAdminTextInputWidget(attrs={"placeholder": "crm"}),
-        help_text="Where the ops go: crm gives crm.contact.list. Lower-case words, joined by dots.",
+        help_text="Prefix of the new ops: crm makes crm.contact.list. Lower-case words, joined by dots.",
     )
     connection = forms.ChoiceField(label="Run through", required=False, widget=UnfoldAdminSelectWidget)
     name = forms.CharField(

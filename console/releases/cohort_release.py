@@ -50,7 +50,7 @@ class CohortReleaseForm(forms.Form):
         label="Stop automatically",
         required=False,
         widget=UnfoldBooleanWidget(),
-        help_text="Turn the cohort off once its calls clearly fail more often than all others. Checked every minute.",
+        help_text="Stops the cohort if its calls clearly fail more often than all others. Checked every minute.",
     )
 
     def __init__(self, data: Any = None, *, reach: ReleaseReach) -> None:

@@ -116,7 +116,7 @@ def describe_decision(cohort: Cohort, verdict: Verdict) -> VerdictBox:
     if not cohort.is_on:
         advice = dict.fromkeys(Advice, "It is off.")
     elif cohort.percentage >= 100:
-        advice = advice | {Advice.WIDEN: "It is at 100% already: keep it."}
+        advice = advice | {Advice.WIDEN: "Already at 100%: keep it."}
     text = describe_verdict(verdict, cohort.name, verdicts.EVERYONE_ELSE, advice)
     return VerdictBox(text, get_tone(verdict))
 

@@ -22,7 +22,7 @@ MANIFEST = Manifest(
         ],
         "Figures and jobs": [
             ModelList("Daily figures", "analytics.OpDaily", "the sums behind the reports, by op and day"),
-            ModelList("Rollups", "analytics.Rollup", "how far the events are summed up"),
+            ModelList("Rollups", "analytics.Rollup", "progress of the daily totals"),
             ModelList("Saved views", "analytics.SavedView", "filters that people saved on reports and lists"),
             ModelList(
                 "Notifications", "notifications.Notification", "e-mails and webhook calls, and why some were not sent"

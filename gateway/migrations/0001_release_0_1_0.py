@@ -60,7 +60,7 @@ class Migration(migrations.Migration):
             name='ApiKey',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('name', models.CharField(blank=True, help_text='Where it is used.', max_length=100)),
+                ('name', models.CharField(blank=True, help_text='A label, such as staging chat.', max_length=100)),
                 ('prefix', models.CharField(editable=False, max_length=16, unique=True)),
                 ('secret_hash', models.CharField(editable=False, max_length=64, unique=True)),
                 ('scopes', models.JSONField(default=gateway.models.client.all_scopes, validators=[gateway.models.client._known_scopes])),

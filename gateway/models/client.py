@@ -82,7 +82,7 @@ class ApiKey(models.Model):
     """An API key of a client. Only its prefix and a keyed hash of it are stored."""
 
     client = models.ForeignKey(Client, on_delete=models.CASCADE, related_name="keys")
-    name = models.CharField(max_length=100, blank=True, help_text="Where it is used.")
+    name = models.CharField(max_length=100, blank=True, help_text="A label, such as staging chat.")
     prefix = models.CharField(max_length=16, unique=True, editable=False)
     secret_hash = models.CharField(max_length=64, unique=True, editable=False)
     scopes = models.JSONField(default=all_scopes, validators=[_known_scopes])

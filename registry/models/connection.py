@@ -87,7 +87,7 @@ class Connection(models.Model):
             "Otherwise each end user of a client has a separate one."
         ),
     )
-    idempotency_header = _text(help_text="The header in which the upstream takes idempotency keys, if it does.")
+    idempotency_header = _text(help_text="Header for idempotency keys, if the service supports them.")
     max_in_flight = models.PositiveSmallIntegerField(
         "calls at a time",
         default=10,

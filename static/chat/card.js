@@ -3,7 +3,7 @@
 import { cloneTemplate } from "./dom.js";
 import { describeQuestion } from "./wording.js";
 
-const LABELS = { start: "Running", success: "Done", error: "Failed", confirm: "Waits for you", undone: "Not done" };
+const LABELS = { start: "Running", success: "Done", error: "Failed", confirm: "Needs your approval", undone: "Not done" };
 const NEEDS_USER = "Needs you";
 const LEFT_UNDONE = "You continued without this. Nothing was done.";
 const MAX_HEADLINE = 140;

@@ -153,7 +153,7 @@ def test_refused_call_is_repaired_with_the_corrected_one(start_chat: Callable[..
 
     assert len(chat.called) == 3
     assert chat.called[1] == chat.called[2]
-    assert "The first call was refused: Unknown argument status; send state_key." in text
+    assert "I first used wrong names and corrected them: Unknown argument status; send state_key." in text
     assert "Changed “Collect partner logos”: state_key todo → in_progress" in text
     assert Task.objects.get(title="Collect partner logos").state_key == "in_progress"
     assert "Nothing changed" in chat.send(REPAIR)
