@@ -29,4 +29,6 @@ def link_page(request: HttpRequest) -> SafeString:
     """Return the link to the page, for users who can open it."""
     if not request.user.has_perm("analytics.view_storedcontents"):
         return SafeString("")
-    return format_html('<a href="{}">Stored contents</a>', reverse("admin:analytics_storedcontents_changelist"))
+    return format_html(
+        '<a href="{}">Stored contents</a>', reverse("admin:analytics_storedcontents_change", args=[StoredContents.PK])
+    )

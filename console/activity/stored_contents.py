@@ -5,8 +5,7 @@ from typing import Any
 from django import forms
 from django.conf import settings
 from django.contrib import admin
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect
+from django.http import HttpRequest
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
 from analytics.events.redaction_patterns import PatternName
@@ -23,9 +22,10 @@ PATTERN_LABELS = {
 
 @admin.register(StoredContents)
 class StoredContentsAdmin(AuditedAdmin):
-    """The page of the only row. Its list leads to it."""
+    """The page of the only row."""
 
     audit_kind = "contents"
+    list_display = ["days", "seen_by", "redacted"]
     fields = ["days", "seen_by", "redacted"]
 
     def has_add_permission(self, request: HttpRequest) -> bool:
@@ -33,9 +33,6 @@ class StoredContentsAdmin(AuditedAdmin):
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
-
-    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
-        return redirect("admin:analytics_storedcontents_change", StoredContents.PK)
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         if db_field.name == "redacted":

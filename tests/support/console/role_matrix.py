@@ -47,6 +47,7 @@ MODELS_BY_ROLES = {
     ("AEPU", "", "AP", ""): ["analytics.Flag"],  # declared in the code
     ("AEPU", "A", "A", ""): ["registry.Switch"],
     ("AEPU", "A", "A", "A"): ["registry.Connection"],
+    ("AEPU", "", "A", ""): ["analytics.StoredContents"],  # migrate creates the only row
     ("AU", "", "", "A"): ["gateway.UserGrant"],
     ("AEPU", "", "", "A"): ["analytics.SavedView"],  # people save and delete theirs on the pages that they filter
     CALLS: """

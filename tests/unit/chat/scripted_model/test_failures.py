@@ -42,9 +42,7 @@ def test_refused_call_is_repaired_by_exactly_the_corrected_call() -> None:
 
     done = build_success("onto.task.update", task=BUY, message="Changed “Buy paint”: state_key todo → done.")
     text = ask(messages, build_exec("onto.task.update", done, task_id=BUY["id"])).text
-    assert text.startswith(
-        "I first used wrong names and corrected them: Unknown argument status; send state_key."
-    )
+    assert text.startswith("I first used wrong names and corrected them: Unknown argument status; send state_key.")
     assert text.endswith("Changed “Buy paint”: state_key todo → done.")
 
 
