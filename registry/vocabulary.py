@@ -171,7 +171,7 @@ def find_option(schema: Mapping[str, Any], meaning: str) -> Any:
         return options[meaning]
     number = int(meaning) if _WHOLE_NUMBER.fullmatch(meaning) else None
     for part in _iterate_alternatives(schema):
-        least, most = part.get("minimum"), part.get("maximum")
+        least, most = (None, None) if "enum" in part else (part.get("minimum"), part.get("maximum"))
         if number is not None and isinstance(least, int) and isinstance(most, int) and least <= number <= most:
             return number
     return None
@@ -187,8 +187,9 @@ def _iterate_options(schema: Mapping[str, Any]) -> Iterator[Any]:
 
 
 def _iterate_alternatives(schema: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Yield the schemas that may list the values of an argument: its own, and those of its alternatives."""
     yield schema
-    for keyword in ("anyOf", "oneOf"):
+    for keyword in ("anyOf", "oneOf") if "enum" not in schema else ():
         parts = schema.get(keyword)
         for part in parts if isinstance(parts, list) else ():
             if isinstance(part, dict):
