@@ -10,7 +10,6 @@ from core.admin.site import MAX_ROWS
 from gateway.models import Client
 from registry.models import Op, Release
 from tests.support.clients.api import Api
-from tests.support.loops import for_each
 
 URL = "/admin/search/"
 
@@ -53,12 +52,9 @@ def test_go_to_finds_cohorts_clients_and_releases(api: Api, admin_client: HttpCl
     assert find_links(admin_client, "tier")[0] == cohort_url
 
 
-@for_each("query", ["", "  ", "%", "\\", "'\"", "é" * 5_000])
-def test_go_to_accepts_any_short_text(api: Api, admin_client: HttpClient, query: str) -> None:
-    find_links(admin_client, query, page="x", extended="1")
-
-
-def test_go_to_refuses_long_and_invalid_text(db: None, admin_client: HttpClient) -> None:
+def test_go_to_accepts_any_short_text_and_refuses_long_and_invalid_text(api: Api, admin_client: HttpClient) -> None:
+    for query in ("", "  ", "%", "\\", "'\"", "é" * 5_000):
+        find_links(admin_client, query, page="x", extended="1")
     for query in ("\x00", "a" * 60_000, "a " * 100):
         response = admin_client.get(URL, {"s": query})
         assert (response.status_code, response.content[-1:]) == (400, b".")

@@ -120,7 +120,6 @@ def test_figures_ignore_tried_calls(admin_client: HttpClient) -> None:
         ("{", "400 Bad Request", "invalid_json"),
         ('{}, "dry_run": false', "400 Bad Request", "invalid_json"),
         ("[]", "400 Bad Request", "malformed_call"),
-        ("{}", "400 Bad Request", "invalid_args"),
     ],
 )
 def test_try_shows_the_error_of_the_api(admin_client: HttpClient, args: str, status: str, reason: str) -> None:

@@ -144,11 +144,8 @@ def test_task_that_is_done_right_passes(chat: ChatHarness, name: str) -> None:
     assert find_problems(task, outcome, get_dates()) == []
 
 
-def test_every_task_can_pass() -> None:
-    assert CALLS.keys() | ANSWERS.keys() | CONFIRMED == TASKS.keys()
-
-
 def test_every_task_fails_if_nothing_is_done_or_one_more_row_changes(live_catalog: Any) -> None:
+    assert CALLS.keys() | ANSWERS.keys() | CONFIRMED == TASKS.keys()  # above, each can pass
     before = workspaces.take_snapshot(DEMO_SUBJECT)
     row = next(row for row in before.values() if row.title == "Water the plants")
     after = {**before, row.id: replace(row, fields={**row.fields, "location": "Roof"})}

@@ -1,7 +1,6 @@
 """Pages of the registry: their addresses, forms and actions."""
 
 import json
-from datetime import UTC, datetime
 from typing import Any
 
 from django.forms import BooleanField
@@ -10,8 +9,6 @@ from django.test import Client
 from django.urls import reverse
 
 from registry.models import Op
-
-AT = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
 
 
 def get_registry_url(model: Any, page: str, *args: Any) -> str:

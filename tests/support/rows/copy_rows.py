@@ -1,5 +1,6 @@
 """Rows of the draft catalog."""
 
+from datetime import UTC, datetime
 from typing import Any
 
 from django.utils import timezone
@@ -9,6 +10,7 @@ from registry.models import Example, Group, Op, OpAlias, PolicyRule
 from tests.support.rows.op_entries import build_schema
 from tests.support.upstreams import any_upstream
 
+AT = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
 TITLE_SCHEMA = build_schema(("title",), title={"type": "string"}, limit={"type": "integer", "default": 5})
 
 

@@ -1,11 +1,9 @@
 """Rows of switches."""
 
-from datetime import UTC, datetime
 from typing import Any
 
 from registry.models import Switch
-
-AT = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
+from tests.support.rows.copy_rows import AT
 
 
 def create_switch(name: str, kind: str = Switch.Kind.GROUP, **fields: Any) -> Switch:

@@ -5,8 +5,7 @@ from django.utils import timezone
 
 from registry.models import Op, PromptSection, Release
 from registry.releases import publishing
-from tests.support.console.admin_pages import AT
-from tests.support.rows.copy_rows import change_row, make_op
+from tests.support.rows.copy_rows import AT, change_row, make_op
 
 
 @pytest.fixture

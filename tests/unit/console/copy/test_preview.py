@@ -19,9 +19,9 @@ from core.admin import page_parts
 from registry.models import Group, Op
 from registry.releases import publishing
 from registry.releases.preview import AnswerPreview
-from tests.support.console.admin_pages import AT, get_registry_url, open_form, read_form
+from tests.support.console.admin_pages import get_registry_url, open_form, read_form
 from tests.support.loops import for_each
-from tests.support.rows.copy_rows import make_op
+from tests.support.rows.copy_rows import AT, make_op
 
 pytestmark = pytest.mark.django_db
 

@@ -1,6 +1,5 @@
 """Writing whole entries into the draft stores exactly what is given, refuses new errors and records changes."""
 
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -14,11 +13,10 @@ from registry.models import Agent, Group, Op, OpAlias, Pin, PromptSection
 from registry.snapshot import diff, snapshot
 from registry.snapshot.diff import Action, Kind
 from tests.support.loops import for_each
-from tests.support.rows.copy_rows import make_op
+from tests.support.rows.copy_rows import AT, make_op
 
 pytestmark = pytest.mark.django_db
 
-AT = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
 BY: dict[str, Any] = {"by": "ann", "at": AT, "note": "Test"}
 PATH = "onto.task.add"
 

@@ -27,7 +27,6 @@ ENTRY = build_op_entry(
         (OpEdit.ARGUMENT_ALIAS, "label", "title", {"argument_aliases": {"name": "title", "label": "title"}}),
         (OpEdit.DO, "Be kind.", "", {"policy": {"do": ["Search first.", "Be kind."]}}),
         (OpEdit.DONT, "Guess.", "", {"policy": {"do": ["Search first."], "dont": ["Guess."]}}),
-        (OpEdit.EDGE_CASE, "None.", "", {"policy": {"do": ["Search first."], "edge_cases": ["None."]}}),
         (OpEdit.EXAMPLE, '{"title": "y"}', "", {"examples": [{"args": {"title": "x"}}, {"args": {"title": "y"}}]}),
     ],
 )

@@ -11,8 +11,8 @@ from registry.drafts import switch_service
 from registry.models import Op, Switch
 from registry.releases import publishing
 from tests.support.loops import for_each
-from tests.support.rows.copy_rows import make_op
-from tests.support.rows.switches import AT, create_switch
+from tests.support.rows.copy_rows import AT, make_op
+from tests.support.rows.switches import create_switch
 from tests.support.upstreams import any_upstream
 
 pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]

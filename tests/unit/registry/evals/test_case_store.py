@@ -1,6 +1,5 @@
 """Shipped cases are merged into the rows without touching edits; imported ones replace those with the same request."""
 
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -9,11 +8,9 @@ from audit.models import AuditEntry
 from registry.evals import case_store
 from registry.files.yaml_format import InvalidCatalogFiles
 from registry.models import EvalCase
-from tests.support.rows.copy_rows import make_op
+from tests.support.rows.copy_rows import AT, make_op
 
 pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
-
-AT = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
 
 
 def parse(*cases: dict[str, Any]) -> list[case_store.CaseEntry]:

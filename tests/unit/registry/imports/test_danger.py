@@ -22,7 +22,6 @@ NONE, UNKNOWN, HARMFUL = Danger.NONE, Danger.UNKNOWN, Danger.HARMFUL
         ("DELETE /pets/{id}", "", "", (WRITE, HARMFUL)),
         ("POST /projects_delete", "projects_delete", "A project", (WRITE, HARMFUL)),
         ("POST /users", "DeleteUser", "A user", (WRITE, HARMFUL)),
-        ("POST /users", "dеlеtе", "A user", (WRITE, HARMFUL)),  # with Cyrillic letters
         ("POST /users:purge", "", "", (WRITE, HARMFUL)),
         ("POST /users/{id}/run", "", "Deletes a user.", (WRITE, HARMFUL)),
         ("POST /users/{id}/zap", "", "", (WRITE, UNKNOWN)),

@@ -41,13 +41,10 @@ def unevaluated(length: int) -> dict[str, Any]:
 REFUSED = [
     # not an object
     ([], "must be an object"),
-    (None, "must be an object"),
     ({"type": ["object", "null"]}, "must be an object"),
     # not valid
     (build_schema(a={"type": "text"}), "not valid JSON Schema 2020-12 at properties/a/type"),
     (build_schema(a=5), "not valid JSON Schema 2020-12 at properties/a"),
-    ({"type": "object", "required": "a"}, "at required"),
-    (build_schema(a={"$ref": 5}), "not valid JSON Schema"),
     # references
     (build_schema(a={"$ref": "https://example.com/s.json"}), "points outside"),
     (build_schema(a={"$ref": "file:///etc/passwd"}), "points outside"),

@@ -25,8 +25,8 @@ from registry.models import (
     Vocabulary,
 )
 from tests.support.loops import for_each
-from tests.support.rows.copy_rows import make_op
-from tests.support.rows.switches import AT, create_switch
+from tests.support.rows.copy_rows import AT, make_op
+from tests.support.rows.switches import create_switch
 
 pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
 

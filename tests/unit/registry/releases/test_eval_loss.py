@@ -1,6 +1,5 @@
 """Publishing a draft that loses more eval cases than the margin needs a reason, which the release history keeps."""
 
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -8,11 +7,9 @@ import pytest
 from registry.evals import evaluation
 from registry.models import Activation, EvalCase, Op
 from registry.releases import lifecycle, publishing, review, stored_releases
-from tests.support.rows.copy_rows import make_op
+from tests.support.rows.copy_rows import AT, make_op
 
 pytestmark = pytest.mark.django_db
-
-AT = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
 
 
 @pytest.fixture(autouse=True)

@@ -1,6 +1,5 @@
 """Comparison of two states of the copy: what changes for a model, and its token cost."""
 
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -11,10 +10,8 @@ from registry.releases import help_diff, publishing, restore
 from registry.snapshot import snapshot
 from registry.snapshot.diff import Kind
 from registry.text.word_diff import LEFT_OUT, DiffPiece
-from tests.support.rows.copy_rows import make_op
+from tests.support.rows.copy_rows import AT, make_op
 from tests.support.rows.op_entries import build_op_entry, build_schema
-
-AT = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
 
 
 def content(*ops: dict[str, Any], **more: Any) -> dict[str, Any]:

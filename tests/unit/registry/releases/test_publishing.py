@@ -2,7 +2,6 @@
 
 import hashlib
 import threading
-from datetime import UTC, datetime
 
 import pytest
 from django.core.exceptions import ValidationError
@@ -15,12 +14,10 @@ from registry.checks import single_op
 from registry.models import Activation, Connection, Op, OpAlias, Release
 from registry.releases import lifecycle, publishing, stored_releases
 from registry.snapshot import snapshot
-from tests.support.rows.copy_rows import make_op
+from tests.support.rows.copy_rows import AT, make_op
 from tests.support.rows.op_entries import build_schema
 
 pytestmark = pytest.mark.django_db
-
-AT = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
 
 
 def publish(note: str = "Test") -> Release:

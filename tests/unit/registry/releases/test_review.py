@@ -1,6 +1,5 @@
 """The review of the draft checks only changed ops again, and still misses no finding."""
 
-from datetime import UTC, datetime
 from time import sleep
 from typing import Any
 
@@ -12,11 +11,10 @@ from registry.models import Op
 from registry.releases import publishing, review
 from registry.releases.review import ReviewVerdict
 from tests.support.concurrency import run_at_once
-from tests.support.rows.copy_rows import make_op
+from tests.support.rows.copy_rows import AT, make_op
 
 pytestmark = pytest.mark.django_db
 
-AT = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
 BAD = {"type": "object", "properties": {"a": {"type": "nonsense"}}}
 
 

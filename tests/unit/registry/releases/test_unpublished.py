@@ -1,6 +1,6 @@
 """Unpublished changes and the token counts of the draft: those of a complete comparison, in few queries."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from time import sleep
 from typing import Any
 
@@ -17,7 +17,7 @@ from registry.snapshot import diff, snapshot
 from registry.snapshot.copy_kinds import COPY_KINDS, Kind
 from tests.support.concurrency import run_at_once
 from tests.support.console.admin_pages import read_form
-from tests.support.rows.copy_rows import make_op
+from tests.support.rows.copy_rows import AT, make_op
 
 pytestmark = pytest.mark.django_db
 
@@ -144,7 +144,6 @@ def test_draft_is_compared_once_for_requests_at_the_same_time(monkeypatch: pytes
     assert len(compared) == 1
 
 
-AT = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
 ADD, GET = "onto.task.add", "onto.task.get"
 
 
@@ -213,17 +212,16 @@ def test_retired_invalid_and_unstorable_ops_have_no_tokens(live: None, schema: d
     assert get_token_counts() == {ADD: [None, None], GET: [None, None]}
 
 
-def test_ops_are_counted_in_batches(live: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ops_are_counted_in_batches_with_one_query_when_nothing_changed(
+    live: None, monkeypatch: pytest.MonkeyPatch, django_assert_num_queries: Any
+) -> None:
+    with django_assert_num_queries(1):
+        unpublished.count_batch()
     monkeypatch.setattr(unpublished, "BATCH_SIZE", 1)
     Op.objects.update(is_counted=False)
 
     assert [unpublished.count_tokens(AT) for _ in range(3)] == [True, True, False]
     assert list_uncounted_ops() == []
-
-
-def test_job_costs_one_query_when_nothing_changed(live: None, django_assert_num_queries: Any) -> None:
-    with django_assert_num_queries(1):
-        unpublished.count_batch()
 
 
 def test_deleting_a_rule_on_its_own_page_resets_its_op(live: None, admin_client: Client) -> None:

@@ -2,6 +2,8 @@
 
 import pytest
 
+from analytics.reports import FAILURE_FIELDS
+from console.reports import by_op
 from console.reports.parts import tables
 from console.reports.parts.tables import ReportCell, ReportColumn, ReportTable
 
@@ -58,3 +60,7 @@ def test_csv_contains_unformatted_values() -> None:
     table = build_table(ReportCell("=a"), ReportCell(0.12345))
 
     assert table.to_csv_response("ops").content == b"Op,Rate\r\n'=a,0.12345\r\n"
+
+
+def test_every_failure_has_a_label() -> None:
+    assert set(by_op.FAILURE_LABELS) == set(FAILURE_FIELDS)
