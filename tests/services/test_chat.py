@@ -81,7 +81,6 @@ def start_chat(server: Server, store: Store, tmp_path: Path) -> Iterator[Callabl
 
 
 def take(events: Iterator[Event], type: str) -> Event:
-    """Return the next event of a type."""
     return next(event for event in events if event[1] == type)
 
 

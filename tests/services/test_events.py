@@ -14,7 +14,6 @@ pytestmark = pytest.mark.server
 
 
 def count_events_by_trace() -> Counter[str]:
-    """Return the number of stored events per trace."""
     return Counter(OperationEvent.objects.values_list("trace_id", flat=True))
 
 

@@ -36,7 +36,6 @@ def documents(tmp_path: Path) -> list[Path]:
 
 
 def list_operations(raw: bytes) -> Iterator[str]:
-    """Yield the name of every operation of a document."""
     for path, item in json.loads(raw).get("paths", {}).items():
         if not path.startswith("x-"):
             yield from (f"{method.upper()} {path}" for method in item if method in METHODS)

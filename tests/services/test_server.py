@@ -40,7 +40,6 @@ def read_help(http: httpx2.Client, key: str = "") -> httpx2.Response:
 
 
 def measure_seconds_until(condition: Callable[[], bool]) -> float:
-    """Return the seconds until a condition is true."""
     started = time.monotonic()
     eventually(condition, within=20, what="what was waited for")
     return time.monotonic() - started

@@ -529,7 +529,6 @@ def make_waiting_calls(person: AsyncViewClient, path: str, body: dict[str, Any])
 
 @pytest.fixture
 def begun(monkeypatch: pytest.MonkeyPatch) -> list[NewTurn]:
-    """The turns that were begun."""
     turns: list[NewTurn] = []
     run_in_thread = turn_runner.run_in_thread
 

@@ -28,8 +28,6 @@ pytestmark = pytest.mark.django_db
 
 
 class ScriptedConversation:
-    """One conversation of a chat whose model is the scripted one."""
-
     def __init__(self, harness: ChatHarness) -> None:
         self.turn: TurnResult | None = None
         self._harness = harness

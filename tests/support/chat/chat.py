@@ -37,7 +37,6 @@ def call(name: str, id: str = "", /, **arguments: Any) -> tuple[str, str, str]:
 
 
 def exec_call(op: str, /, **args: Any) -> tuple[str, str, str]:
-    """Return a call of tool_exec."""
     return call("tool_exec", op=op, args=args)
 
 
@@ -54,7 +53,6 @@ class TurnResult:
     requests: list[dict[str, Any]]
 
     def of_type(self, type: str) -> list[dict[str, Any]]:
-        """Return the data of the events of a type."""
         return [data for event, data in self.events if event == type]
 
     @property
@@ -100,7 +98,6 @@ class ChatHarness:
         return self.decide_all(turn, [UserDecision(call_id or str(waiting.pk), approve)], *answers)
 
     def decide_all(self, turn: TurnResult, decisions: Sequence[UserDecision], *answers: Answer) -> TurnResult:
-        """Decide about several calls of a turn at once, and go on."""
         session = str(turn.conversation.pk)
         return self._run(answers, message="", session_id=session, context=None, decisions=decisions)
 

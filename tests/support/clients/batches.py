@@ -42,7 +42,6 @@ def get_reasons(batch: dict[str, Any]) -> list[str]:
 
 
 def slow_down_op(monkeypatch: pytest.MonkeyPatch, name: str, seconds: float) -> None:
-    """Make an op take this long."""
     _run_before_handler(monkeypatch, name, lambda: time.sleep(seconds))
 
 
@@ -85,7 +84,6 @@ def send_background_batch(api: Api, *ops: dict[str, Any], **body: Any) -> str:
 
 
 def wait_until_done(api: Api, id: str, *, within: float) -> None:
-    """Wait until a batch is done."""
     start = time.monotonic()
     while api.get(f"batches/{id}?wait=1").json()["status"] != "done":
         assert time.monotonic() - start < within

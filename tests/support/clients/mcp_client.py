@@ -50,10 +50,8 @@ class McpClient:
         return result
 
     def call(self, tool: str, arguments: dict[str, Any] | None = None, /, **more: Any) -> dict[str, Any]:
-        """Call a tool and return its result."""
         return self.ask("tools/call", {"name": tool, "arguments": arguments or {}, **more})
 
     def list_tools(self, **headers: str) -> list[dict[str, Any]]:
-        """Return the tools."""
         tools: list[dict[str, Any]] = self.ask("tools/list", **headers)["tools"]
         return tools

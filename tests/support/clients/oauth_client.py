@@ -63,16 +63,13 @@ class OAuthClient:
         return read_redirect(self.browser.post(self.build_url(**changes), {"decision": decision}), self.redirect_uri)
 
     def exchange(self, code: str, **changes: str | None) -> HttpResponse:
-        """Exchange a code for tokens."""
         fields = {"code": code, "redirect_uri": self.redirect_uri, "code_verifier": self.verifier, **changes}
         return self.request_token("authorization_code", **fields)
 
     def refresh(self, refresh_token: str, **changes: str | None) -> HttpResponse:
-        """Exchange a refresh token for new tokens."""
         return self.request_token("refresh_token", refresh_token=refresh_token, **changes)
 
     def request_token(self, grant_type: str, **fields: str | None) -> HttpResponse:
-        """Send a request to the token endpoint."""
         data = {"grant_type": grant_type, "client_id": self.client_id, "resource": self.resource, **fields}
         return HttpClient().post("/oauth/token", {name: value for name, value in data.items() if value is not None})
 

@@ -65,7 +65,6 @@ class BrowserUser:
         self.page: Page = self.context.new_page()
 
     def log_in(self, name: str) -> "BrowserUser":
-        """Log in with the login form."""
         self.page.goto("/admin/")
         self.page.get_by_label("Username").fill(name)
         self.page.get_by_label("Password").fill(PASSWORD)

@@ -21,6 +21,5 @@ def store_contents(days: int, **fields: Any) -> None:
 
 
 def run_until_done(at: datetime = NOON) -> None:
-    """Run the rollup until no work is left."""
     while rollup_job.run_rollup(at):
         pass

@@ -114,7 +114,6 @@ def share_rows(folder: Path) -> None:
 
 
 def publish_shipped_catalog() -> None:
-    """Publish the shipped catalog."""
     _catalog.ensure_rows()
 
 
@@ -127,7 +126,6 @@ def publish_draft() -> Release:
 
 
 def load_catalog_and_demo() -> None:
-    """Publish the shipped catalog and load the demo."""
     _catalog.ensure_rows()
     if apps.is_installed("workspace"):
         _demo.ensure_rows()

@@ -13,10 +13,8 @@ def build_checked_op(path: str = "a.b", /, **fields: Any) -> CheckedOp:
 
 
 def build_op_with_arguments(**named: Any) -> CheckedOp:
-    """Return an op with these arguments as the checks see it."""
     return build_checked_op(parameters_schema=build_schema(**named))
 
 
 def build_check_context(*ops: dict[str, Any], imported: tuple[str, ...] = ()) -> CheckContext:
-    """Return the check context of these ops."""
     return CheckContext.from_content(build_content(*ops), imported=imported)

@@ -37,7 +37,6 @@ def respond(tool_name: str, args: dict[str, Any], **options: Any) -> OpOutcome:
 
 
 def run(tool_name: str, **args: Any) -> dict[str, Any]:
-    """Run an op and return its result."""
     return respond(tool_name, args).result
 
 

@@ -35,5 +35,4 @@ def build_content(*ops: dict[str, Any], groups: tuple[str, ...] | None = None) -
 
 
 def build_catalog(*ops: dict[str, Any]) -> Catalog:
-    """Return a catalog of these ops."""
     return builder.build_catalog("v" * 64, build_content(*ops))

@@ -40,7 +40,6 @@ class ApplyingUpstream:
 
 @contextmanager
 def run_upstream() -> Iterator[ApplyingUpstream]:
-    """Run the service until the block ends."""
     port = free_port()
     command = [sys.executable, "-m", "tests.support.servers.applying_upstream", str(port)]
     process = Process(command, environment={"PATH": ""}, folder=settings.BASE_DIR)

@@ -18,7 +18,6 @@ def build_keep_entry(title: str) -> dict[str, Any]:
 
 
 def wait_until_done(server: Server, id: str, *, within: float) -> dict[str, Any]:
-    """Wait until a batch is done and return its status."""
     statuses: list[dict[str, Any]] = []
 
     def is_done() -> bool:

@@ -53,7 +53,6 @@ class Broker:
         self._signal(signal.SIGSTOP)
 
     def resume(self) -> None:
-        """Resume the broker after `pause`."""
         self._signal(signal.SIGCONT)
 
     def empty(self) -> None:

@@ -38,7 +38,6 @@ class ChatServer:
         return False
 
     def client(self, subject: str) -> httpx2.Client:
-        """Return a client of the chat's API for a subject."""
         headers = {"Authorization": f"Bearer {self.key}", "Gateway-Subject": subject}
         return httpx2.Client(base_url=f"{self.url}/chat/api/", headers=headers, timeout=60, **PLAIN_HTTP)
 

@@ -103,7 +103,6 @@ def copy_started_checkout(checkout: Checkout, to: Path) -> Checkout:
 
 
 def can_log_in(server: Server, name: str, password: str) -> bool:
-    """Return whether a user can sign in to the console."""
     with httpx2.Client(base_url=server.url, **PLAIN_HTTP) as http:
         submit_sign_in(http, name, password)
         return http.get("/admin/registry/op/").status_code == 200

@@ -223,12 +223,10 @@ class Fleet:
 
     @property
     def roles(self) -> tuple[str, ...]:
-        """Return the kinds of processes."""
         return (WEB, WORKER) if self.broker_url else (WEB,)
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Run all processes."""
         try:
             port = free_port()
             self.urls.append(f"http://127.0.0.1:{port}")

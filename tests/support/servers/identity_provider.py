@@ -63,7 +63,6 @@ class IdentityProvider:
 
 @contextmanager
 def run_identity_provider() -> Iterator[IdentityProvider]:
-    """Run a provider until the block ends."""
     provider = IdentityProvider()
 
     class Handler(BaseHTTPRequestHandler):

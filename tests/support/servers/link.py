@@ -35,7 +35,6 @@ class Link:
         self._is_open.set()
 
     def close(self) -> None:
-        """Close all connections."""
         self.resume()
         for each in self._sockets:
             with suppress(OSError):

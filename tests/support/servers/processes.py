@@ -173,7 +173,6 @@ class Server:
             return http.post("/api/v1/batch", json={"ops": ops, **body})
 
     def batch_status(self, id: str) -> dict[str, Any]:
-        """Return the status of a batch."""
         with self.client() as http:
             status: dict[str, Any] = http.get(f"/api/v1/batches/{id}").json()
         return status

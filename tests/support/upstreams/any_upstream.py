@@ -21,7 +21,6 @@ def connect() -> None:
 
 
 def get_or_create_connection() -> Connection:
-    """Return the connection of the upstream."""
     return Connection.objects.get_or_create(name=CONNECTION)[0]
 
 

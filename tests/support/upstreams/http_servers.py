@@ -37,7 +37,6 @@ def create_certificate(folder: Path, host: str) -> Path:
 
 
 def build_redirect(location: str, status: str = "302 Found") -> bytes:
-    """Return the bytes of a redirect."""
     return build_response(b"", status, Location=location)
 
 

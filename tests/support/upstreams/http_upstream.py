@@ -32,7 +32,6 @@ WRITE_REQUEST = {
 
 
 def build_json(value: Any, status: str = "200 OK", **headers: str) -> bytes:
-    """Return the bytes of a JSON response."""
     return build_response(orjson.dumps(value), status, Content_Type="application/json", **headers)
 
 
@@ -57,7 +56,6 @@ class HttpUpstream:
         return f"{line}\r\n{headers.lower()}\r\n"
 
     def get_json(self, index: int = -1) -> Any:
-        """Return the JSON body of a request."""
         return orjson.loads(self.requests[index].partition(b"\r\n\r\n")[2])
 
 

@@ -112,7 +112,6 @@ class McpUpstream:
         return [*tools, *((resource_tools.LIST, resource_tools.READ) if self.resources else ())]
 
     def stop(self) -> None:
-        """Stop the server."""
         self._server.force_exit = self._server.should_exit = True
         self._thread.join(10)
 

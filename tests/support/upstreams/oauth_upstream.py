@@ -94,7 +94,6 @@ class OAuthUpstream:
 
 
 def build_call(*, subject: str = "ana", client_id: int = 0, milliseconds: int = 5_000) -> UpstreamCall:
-    """Return a call of an op for a subject."""
     deadline = Deadline.after(milliseconds=milliseconds)
     return build_upstream_call(
         build_op(connection="crm"), subject=subject, client_id=client_id, at=timezone.now(), deadline=deadline

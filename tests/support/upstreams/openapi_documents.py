@@ -22,7 +22,6 @@ def build_document(paths: dict[str, Any], version: str = "3.1.0", **fields: Any)
 
 
 def parse(document: dict[str, Any], **options: Any) -> OpenApiDocument:
-    """Return what a document holds."""
     return parse_document(json.dumps(document).encode(), **options)
 
 

@@ -15,11 +15,9 @@ def build_function(name: str, description: str = "", /, **parameters: Any) -> di
 
 
 def parse_document(*functions: Any) -> FunctionList:
-    """Return the parsed list of these functions."""
     return openai.parse_functions(json.dumps(list(functions)).encode(), ProviderFormat.OPENAI)
 
 
 def import_functions(*functions: Any, group: str = "crm") -> run_import.ImportResult:
-    """Import these functions into a group."""
     source = function_source.read_functions(parse_document(*functions), group)
     return run_import.import_ops(source, group=group)

@@ -48,7 +48,6 @@ class GatewayAnswers:
         return self
 
     def __call__(self, entries: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-        """Answer a batch."""
         self.batches.append(list(entries))
         return [self._answer_entry(entry) for entry in entries]
 
@@ -70,7 +69,6 @@ def load(answers: GatewayAnswers, place: Place, **toolset: Any) -> Context:
 
 
 def get_layer(context: Context, name: str) -> Layer:
-    """Return the layer of this name."""
     return next(layer for layer in context.layers if layer.name == name)
 
 
@@ -80,17 +78,14 @@ def read_layer(answers: GatewayAnswers, place: Place, layer: str = "location") -
 
 
 def make_project(**fields: Any) -> Mapping[str, Any]:
-    """Return the result of a get of the project."""
     counts = {"task_count": 24, "active_task_count": 20, "completed_task_count": 4, "completion_percentage": 17}
     return {"project": {"id": WEBSITE, "name": "Website relaunch", "state_key": "active", **counts, **fields}}
 
 
 def make_task(**fields: Any) -> Mapping[str, Any]:
-    """Return the result of a get of the task."""
     row = {"id": HOMEPAGE, "title": "Draft the copy", "state_key": "todo", "priority": 1, "project_id": WEBSITE}
     return {"task": {**row, "project_name": "Website relaunch", "subtasks": [], "links": [], **fields}}
 
 
 def make_row(number: int, **fields: Any) -> dict[str, Any]:
-    """Return a row of a list."""
     return {"id": f"00000000-0000-4000-8000-{number:012}", "title": f"Row {number}", "priority": 2, **fields}

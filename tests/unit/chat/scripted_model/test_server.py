@@ -74,7 +74,6 @@ def assert_refused(response: tuple[int, str], status: int) -> dict[str, Any]:
 
 
 def connect_openai(server: ScriptedModelServer) -> Any:
-    """Return OpenAI's own client for the server."""
     import openai  # takes a second
 
     return openai.OpenAI(base_url=server.url, api_key="unused", max_retries=0)
