@@ -10,13 +10,18 @@ from django.db import connection
 T = TypeVar("T")
 
 
-def run_at_once(calls: list[Callable[[], T]]) -> list[T]:
-    """Run calls at the same moment, each in its own thread with its own connection."""
+def run_at_once(calls: list[Callable[[], T]], *, connected: bool = False) -> list[T]:
+    """Run calls at the same moment, each in its own thread with its own connection.
+
+    With `connected`, the connections are open by then, so that the calls meet in the database.
+    """
     barrier = threading.Barrier(len(calls))
 
     def run(call: Callable[[], T]) -> T:
-        barrier.wait()
         try:
+            if connected:
+                connection.ensure_connection()
+            barrier.wait(60)
             return call()
         finally:
             connection.close()

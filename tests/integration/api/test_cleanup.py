@@ -1,9 +1,7 @@
 """Periodic jobs: they delete expired rows, and each job runs in one process at a time."""
 
 import logging
-import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from io import StringIO
 from typing import Any
@@ -26,6 +24,7 @@ from core.background import retention as core_retention
 from core.manifest import Job, Manifest
 from gateway.jobs import retention, runner
 from gateway.models import Client, IdempotencyRecord, PeriodicJob
+from tests.support.concurrency import run_at_once
 from tests.support.rows.analytics_rows import store_contents
 
 pytestmark = pytest.mark.both_databases
@@ -205,31 +204,16 @@ def due_job(transactional_db: None) -> Iterator[None]:
     connection.close()
 
 
-def run_twice_at_once(call: Callable[[], Any]) -> list[Any]:
-    """Run a call in two threads at the same moment, each with a connection that is open by then."""
-    barrier = threading.Barrier(2)
-
-    def run(_: int) -> Any:
-        try:
-            connection.ensure_connection()
-            barrier.wait(20)
-            return call()
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(2) as pool:
-        return list(pool.map(run, range(2)))
-
-
 @pytest.mark.parametrize("_attempt", range(5))
 def test_job_runs_once_when_two_processes_find_it_due(due_job: None, _attempt: int) -> None:
-    claimed = run_twice_at_once(lambda: runner._claim_job(COUNT_JOB) is not None)  # both have read that it is due
+    # Both have read that it is due.
+    claimed = run_at_once([lambda: runner._claim_job(COUNT_JOB) is not None] * 2, connected=True)
 
     assert sorted(claimed) == [False, True]
 
 
 def test_new_job_runs_once_when_two_processes_start(transactional_db: None) -> None:
-    run_twice_at_once(lambda: runner.run_due_jobs(at=NOW))
+    run_at_once([lambda: runner.run_due_jobs(at=NOW)] * 2, connected=True)
 
     assert len(runs) == 1
     assert PeriodicJob.objects.count() == 1

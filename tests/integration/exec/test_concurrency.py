@@ -21,11 +21,14 @@ from workspace.models import CalendarEvent, ProjectCalendar, Task
 
 pytestmark = [pytest.mark.both_databases, pytest.mark.django_db(transaction=True)]
 
-CREATE = {"op": "onto.task.create", "args": {"project_id": DEMO_PROJECT_ID, "title": "Call the printer"}}
+
+def create(api: Api, key: str) -> HttpResponse:
+    args = {"project_id": DEMO_PROJECT_ID, "title": "Call the printer"}
+    return api.post("exec", {"op": "onto.task.create", "args": args, "idempotency_key": key})
 
 
 def test_twenty_duplicates_have_one_effect_and_one_result(api: Api) -> None:
-    responses = run_at_once([lambda: api.post("exec", CREATE | {"idempotency_key": "one"})] * 20)
+    responses = run_at_once([lambda: create(api, "one")] * 20)
 
     assert Task.objects.filter(title="Call the printer").count() == 1
     assert IdempotencyRecord.objects.count() == 1
@@ -38,7 +41,7 @@ def test_twenty_duplicates_have_one_effect_and_one_result(api: Api) -> None:
 
 
 def test_twenty_calls_with_different_keys_all_take_effect(api: Api) -> None:
-    calls = [lambda key=key: api.post("exec", CREATE | {"idempotency_key": str(key)}) for key in range(20)]
+    calls = [lambda key=key: create(api, str(key)) for key in range(20)]
 
     responses = run_at_once(calls)
 
@@ -89,17 +92,20 @@ def test_concurrent_first_calls_create_one_calendar(api: Api) -> None:
     assert ProjectCalendar.objects.filter(project=DEMO_OTHER_PROJECT_ID).count() == 1
 
 
-def hold_create(monkeypatch: pytest.MonkeyPatch, started: threading.Event, release: threading.Event) -> None:
-    """Make `onto.task.create` wait inside its transaction until `release` is set."""
-    original = HANDLERS["create_onto_task"]
+def hold_first_call(monkeypatch: pytest.MonkeyPatch, tool_name: str) -> tuple[threading.Event, threading.Event]:
+    """Make the first call of a tool wait inside its transaction. Return the events of its start and its release."""
+    started, release = threading.Event(), threading.Event()
+    original = HANDLERS[tool_name]
 
     def apply_and_wait(request: OpRequest) -> OpOutcome:
         outcome = original.apply(request)
-        started.set()
-        assert release.wait(10)
+        if not started.is_set():
+            started.set()
+            assert release.wait(10)
         return outcome
 
-    monkeypatch.setitem(HANDLERS, "create_onto_task", OpHandler(apply_and_wait))
+    monkeypatch.setitem(HANDLERS, tool_name, OpHandler(apply_and_wait))
+    return started, release
 
 
 def shorten_deadline(op: str, milliseconds: int) -> None:
@@ -109,18 +115,14 @@ def shorten_deadline(op: str, milliseconds: int) -> None:
 
 
 def test_duplicate_waits_for_the_first_call_and_gets_its_result(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    started, release = threading.Event(), threading.Event()
-    hold_create(monkeypatch, started, release)
-
-    def send_first() -> HttpResponse:
-        return api.post("exec", CREATE | {"idempotency_key": "one"})
+    started, release = hold_first_call(monkeypatch, "create_onto_task")
 
     def send_duplicate() -> HttpResponse:
         assert started.wait(10)
         threading.Timer(0.2, release.set).start()  # by then the duplicate waits for the key
-        return api.post("exec", CREATE | {"idempotency_key": "one"})
+        return create(api, "one")
 
-    responses = run_at_once([send_first, send_duplicate])
+    responses = run_at_once([lambda: create(api, "one"), send_duplicate])
 
     assert [response.status_code for response in responses] == [200, 200], [response.content for response in responses]
     assert responses[1].json()["meta"]["replayed"] is True
@@ -128,24 +130,20 @@ def test_duplicate_waits_for_the_first_call_and_gets_its_result(api: Api, monkey
 
 
 def test_duplicate_gets_in_progress_at_its_own_deadline(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    started, release = threading.Event(), threading.Event()
-    hold_create(monkeypatch, started, release)
-
-    def send_first() -> HttpResponse:
-        return api.post("exec", CREATE | {"idempotency_key": "one"})
+    started, release = hold_first_call(monkeypatch, "create_onto_task")
 
     def send_duplicate() -> HttpResponse:
         assert started.wait(10)
         shorten_deadline("onto.task.create", 300)
         start = time.monotonic()
         try:
-            response = api.post("exec", CREATE | {"idempotency_key": "one"})
+            response = create(api, "one")
         finally:
             release.set()
         assert time.monotonic() - start >= 0.2
         return response
 
-    responses = run_at_once([send_first, send_duplicate])
+    responses = run_at_once([lambda: create(api, "one"), send_duplicate])
 
     error = assert_refused(responses[1], 409, "in_progress")
     assert error["code"] == "CONFLICT"
@@ -156,17 +154,7 @@ def test_duplicate_gets_in_progress_at_its_own_deadline(api: Api, monkeypatch: p
 
 
 def test_write_is_a_conflict_when_its_row_stays_locked(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    started, release = threading.Event(), threading.Event()
-    original = HANDLERS["update_onto_task"]
-
-    def apply_and_wait(request: OpRequest) -> OpOutcome:
-        outcome = original.apply(request)
-        if request.args.get("title") == "First":
-            started.set()
-            assert release.wait(10)
-        return outcome
-
-    monkeypatch.setitem(HANDLERS, "update_onto_task", OpHandler(apply_and_wait))
+    started, release = hold_first_call(monkeypatch, "update_onto_task")
 
     def update(title: str) -> HttpResponse:
         return api.post("exec", {"op": "onto.task.update", "args": {"task_id": DEMO_TASK_ID, "title": title}})

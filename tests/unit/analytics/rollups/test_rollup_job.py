@@ -1,8 +1,6 @@
 """Daily figures: each event counts once, on its day, however often the job runs."""
 
-import threading
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
@@ -18,6 +16,7 @@ from analytics.rollups import op_daily, rollup_job
 from analytics.rollups.models import OpDaily, Rollup
 from config.management.commands.docs import _build_errors_page
 from gateway.contracts.errors import ErrorCode
+from tests.support.concurrency import run_at_once
 from tests.support.cpu_budget import examples
 from tests.support.loops import for_each
 from tests.support.rows.analytics_rows import NOON, WriteEvent, run_until_done
@@ -328,20 +327,12 @@ def test_events_count_once_when_processes_run_concurrently(
 ) -> None:
     write_event(NOON - timedelta(hours=1), times=3)
     write_event(NOON - MINUTE, times=2)
-    barrier = threading.Barrier(3)
 
     def run() -> None:
-        try:
-            connection.ensure_connection()
-            barrier.wait(20)
-            for second in range(6):
-                rollup_job.run_rollup(NOON + timedelta(seconds=second))
-        finally:
-            connection.close()
+        for second in range(6):
+            rollup_job.run_rollup(NOON + timedelta(seconds=second))
 
-    with ThreadPoolExecutor(3) as pool:
-        for future in [pool.submit(run) for _ in range(3)]:
-            future.result()
+    run_at_once([run] * 3, connected=True)
     run_until_done(NOON + MINUTE)
 
     assert sum_column() == 5

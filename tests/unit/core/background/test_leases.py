@@ -1,8 +1,6 @@
 """One process at a time has a row, and no row stays with a process that died. Shown on rows of notifications."""
 
-import threading
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
@@ -12,6 +10,7 @@ from django.utils import timezone
 
 from core.background import leases
 from notifications.models import Notification
+from tests.support.concurrency import run_at_once
 from tests.support.servers.processes import eventually
 
 pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
@@ -106,18 +105,7 @@ def committed_row(transactional_db: None) -> Iterator[Notification]:
 
 @pytest.mark.parametrize("_attempt", range(5))
 def test_one_of_several_processes_claims_a_row(committed_row: Notification, _attempt: int) -> None:
-    barrier = threading.Barrier(4)
-
-    def claim_when_all_started() -> Notification | None:
-        try:
-            connection.ensure_connection()
-            barrier.wait(20)
-            return claim()
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(4) as pool:
-        claimed = [future.result() for future in [pool.submit(claim_when_all_started) for _ in range(4)]]
+    claimed = run_at_once([claim] * 4, connected=True)
 
     assert [row.attempts for row in claimed if row] == [1]
 
