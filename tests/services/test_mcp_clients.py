@@ -143,13 +143,6 @@ class Asked:
         return ElicitResult(action="accept", content={"agree": True})
 
 
-def check_declined_then_accepted(asked: Asked, declined: CallToolResult, accepted: CallToolResult, task: Task) -> None:
-    assert asked.questions == [f"Really delete task “{task.title}”?"] * 2
-    assert declined.structured_content["error"]["details"]["reason"] == "confirmation_declined"
-    assert accepted.structured_content["ok"] is True  # so the first answer had kept it
-    assert not is_there(task)
-
-
 @MODES
 def test_client_connects_reads_and_writes(gateway: Gateway, mode: str, task: Task) -> None:
     title = f"Changed in mode {mode}"
@@ -217,17 +210,6 @@ def test_client_reads_resources_and_prompts_and_completes_paths(gateway: Gateway
     assert seen["values"] == ["onto.task.update"]
 
 
-def test_client_asks_its_user_before_a_delete(gateway: Gateway, task: Task) -> None:
-    asked = Asked()
-
-    async def use(client: Client) -> list[CallToolResult]:
-        return [await delete(client, task), await delete(client, task)]
-
-    declined, accepted = gateway.use_over_http(use, mode="auto", elicitation_callback=asked)
-
-    check_declined_then_accepted(asked, declined, accepted, task)
-
-
 @MODES
 def test_client_starts_the_gateway_reads_and_asks_its_user(gateway: Gateway, mode: str, task: Task) -> None:
     asked = Asked()
@@ -249,7 +231,10 @@ def test_client_starts_the_gateway_reads_and_asks_its_user(gateway: Gateway, mod
     assert seen["help"].structured_content["path"] == "onto.task"
     assert seen["resources"][0].uri == "gateway://help/root"
     assert seen["error"].is_error is True
-    check_declined_then_accepted(asked, seen["declined"], seen["accepted"], task)
+    assert asked.questions == [f"Really delete task “{task.title}”?"] * 2
+    assert seen["declined"].structured_content["error"]["details"]["reason"] == "confirmation_declined"
+    assert seen["accepted"].structured_content["ok"] is True  # so the first answer had kept it
+    assert not is_there(task)
 
 
 # --- clients that make test-all installs ------------------------------------------------------------------------------

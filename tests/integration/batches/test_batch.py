@@ -16,7 +16,7 @@ from analytics.events.models import OperationEvent
 from core.background import poller
 from core.handler_contract import OpOutcome, OpRequest
 from gateway.access import api_keys
-from gateway.batches import broker, responses, service, store, sweep
+from gateway.batches import responses, service, store, sweep
 from gateway.execution import local_write
 from gateway.models import ApiKey, Batch, BatchEntry
 from registry.models import Op
@@ -29,9 +29,11 @@ from tests.support.clients.batches import (
     get_reasons,
     hold_op,
     require_parallel_calls,
+    send_background_batch,
     send_batch,
     slow_down_op,
     sweep_until_done,
+    wait_until_done,
 )
 from tests.support.concurrency import run_at_once
 from workspace.demo import DEMO_TASK_ID
@@ -53,13 +55,8 @@ def test_batch_answers_help_and_exec_entries_in_request_order(api: Api, embedded
 
     assert set(batch) == {"batch_id", "ok", "results", "summary", "meta"}
     assert (batch["ok"], batch["summary"]) == (False, {"succeeded": 2, "failed": 2, "skipped": 0})
-    assert batch["results"][0] == {
-        "index": 0,
-        "type": "help",
-        "path": "onto.task",
-        "ok": True,
-        "result": api.help("onto.task"),
-    }
+    help = {"type": "help", "path": "onto.task", "ok": True, "result": api.help("onto.task")}
+    assert batch["results"][0] == {"index": 0, **help}
     assert batch["results"][1]["result"]["tasks"][0]["id"]
     assert batch["results"][2]["error"]["code"] == "NOT_FOUND"
     assert batch["results"][2]["error"]["help_path"] == "root"
@@ -151,11 +148,8 @@ def test_stop_on_error_skips_the_remaining_entries(api: Api) -> None:
     assert get_reasons(batch) == ["", "invalid_args", "skipped"]
     assert batch["results"][2]["error"]["help_path"] == "onto.task.create"
     assert set(Task.objects.filter(title__in=["Before", "After"]).values_list("title", flat=True)) == {"Before"}
-    assert get_reasons(send_batch(api, build_create_entry("Before"), INVALID, build_create_entry("After"))) == [
-        "",
-        "invalid_args",
-        "",
-    ]
+    goes_on = send_batch(api, build_create_entry("Before"), INVALID, build_create_entry("After"))
+    assert get_reasons(goes_on) == ["", "invalid_args", ""]
 
 
 def test_malformed_batch_runs_no_entry(api: Api) -> None:
@@ -180,9 +174,7 @@ def test_parallel_entries_run_at_the_same_time(
     assert batch["meta"]["warnings"] == []
 
 
-def test_waiting_thread_runs_all_entries_without_a_broker(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(broker._sender, "enqueue", lambda *_: None)
-
+def test_waiting_thread_runs_all_entries_without_a_broker(api: Api, queued_batches: list[str]) -> None:
     batch = send_batch(api, *[LIST] * 5, INVALID, mode="parallel")
 
     assert batch["summary"] == {"succeeded": 5, "failed": 1, "skipped": 0}
@@ -364,16 +356,13 @@ def test_batch_keeps_its_release_when_another_is_published(
         publishing.publish_draft(note="changed", by="tests", at=timezone.now())
         poller.refresh()
 
-    batch = api.get(f"batches/{accepted.json()['batch_id']}").json()
-    while batch["status"] != "done":
-        batch = api.get(f"batches/{accepted.json()['batch_id']}?wait=5").json()
+    id = accepted.json()["batch_id"]
+    wait_until_done(api, id, within=10)
+    done = api.get(f"batches/{id}")
 
-    assert batch["results"][1]["result"]["summary"] != "Another summary"
+    assert done.json()["results"][1]["result"]["summary"] != "Another summary"
     assert api.help("onto.task.list")["summary"] == "Another summary"
-    assert (
-        accepted.headers["Gateway-Release"]
-        == api.get(f"batches/{accepted.json()['batch_id']}").headers["Gateway-Release"]
-    )
+    assert accepted.headers["Gateway-Release"] == done.headers["Gateway-Release"]
 
 
 def test_batch_that_times_out_can_be_polled(
@@ -394,9 +383,8 @@ def test_batch_that_times_out_can_be_polled(
 
 
 def test_background_batch_continues_after_a_caller_waited_for_it(
-    api: Api, monkeypatch: pytest.MonkeyPatch, settings: Any
+    api: Api, queued_batches: list[str], monkeypatch: pytest.MonkeyPatch, settings: Any
 ) -> None:
-    monkeypatch.setattr(broker._sender, "enqueue", lambda *_: None)
     settings.GATEWAY_BATCH_SECONDS = 1
     slow_down_op(monkeypatch, "list_onto_tasks", 1.2)
     body = {"ops": [LIST, LIST], "idempotency_key": "long"}
@@ -457,9 +445,8 @@ def test_batch_is_not_reported_as_undone_when_its_results_cannot_be_read(
     assert Task.objects.filter(title="Done").count() == 1
 
 
-def test_batch_stops_when_its_key_is_revoked(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(broker._sender, "enqueue", lambda *_: None)
-    id = api.post("batch", {"ops": [build_create_entry("Never")]}, Prefer="respond-async").json()["batch_id"]
+def test_batch_stops_when_its_key_is_revoked(api: Api, queued_batches: list[str]) -> None:
+    id = send_background_batch(api, build_create_entry("Never"))
     api_keys.revoke(ApiKey.objects.get(), by="tests", at=timezone.now())
 
     sweep_until_done(id)
@@ -469,9 +456,8 @@ def test_batch_stops_when_its_key_is_revoked(api: Api, monkeypatch: pytest.Monke
     assert not Task.objects.filter(title="Never").exists()
 
 
-def test_entry_runs_once_more_when_its_runner_died(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(broker._sender, "enqueue", lambda *_: None)
-    id = api.post("batch", {"ops": [build_create_entry("Again")]}, Prefer="respond-async").json()["batch_id"]
+def test_entry_runs_once_more_when_its_runner_died(api: Api, queued_batches: list[str]) -> None:
+    id = send_background_batch(api, build_create_entry("Again"))
     BatchEntry.objects.filter(batch=id).update(
         state="running", holder="dead", held_until=timezone.now() - timedelta(seconds=1), attempts=1
     )
@@ -483,9 +469,8 @@ def test_entry_runs_once_more_when_its_runner_died(api: Api, monkeypatch: pytest
     assert Task.objects.filter(title="Again").count() == 1
 
 
-def test_entry_is_given_up_when_three_runners_died(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(broker._sender, "enqueue", lambda *_: None)
-    id = api.post("batch", {"ops": [build_create_entry("Deadly"), LIST]}, Prefer="respond-async").json()["batch_id"]
+def test_entry_is_given_up_when_three_runners_died(api: Api, queued_batches: list[str]) -> None:
+    id = send_background_batch(api, build_create_entry("Deadly"), LIST)
     BatchEntry.objects.filter(batch=id, index=0).update(
         state="running", holder="dead", held_until=timezone.now() - timedelta(seconds=1), attempts=3
     )
@@ -497,8 +482,9 @@ def test_entry_is_given_up_when_three_runners_died(api: Api, monkeypatch: pytest
     assert batch["results"][1]["status"] == "pending"
 
 
-def test_runner_undoes_its_change_when_it_lost_the_entry(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(broker._sender, "enqueue", lambda *_: None)
+def test_runner_undoes_its_change_when_it_lost_the_entry(
+    api: Api, queued_batches: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     original = HANDLERS["create_onto_task"]
     taken_over = threading.Event()
 
@@ -512,7 +498,7 @@ def test_runner_undoes_its_change_when_it_lost_the_entry(api: Api, monkeypatch: 
 
     monkeypatch.setitem(HANDLERS, "create_onto_task", replace(original, apply=lose_entry))
 
-    id = api.post("batch", {"ops": [build_create_entry("Lost")]}, Prefer="respond-async").json()["batch_id"]
+    id = send_background_batch(api, build_create_entry("Lost"))
     sweep_until_done(id)
 
     assert not Task.objects.filter(title="Lost").exists()
@@ -520,9 +506,8 @@ def test_runner_undoes_its_change_when_it_lost_the_entry(api: Api, monkeypatch: 
     Batch.objects.all().delete()  # wait_for_running_entries would wait for it
 
 
-def test_sweep_closes_entries_that_did_not_start_in_time(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(broker._sender, "enqueue", lambda *_: None)
-    id = api.post("batch", {"ops": [build_create_entry("Late")]}, Prefer="respond-async").json()["batch_id"]
+def test_sweep_closes_entries_that_did_not_start_in_time(api: Api, queued_batches: list[str]) -> None:
+    id = send_background_batch(api, build_create_entry("Late"))
     Batch.objects.filter(pk=id).update(runs_until=timezone.now() - timedelta(seconds=1))
 
     sweep_until_done(id)
