@@ -28,7 +28,7 @@ from registry.models import Release, ReviewRequest
 from registry.models.review import MAX_COMMENT_LENGTH, Person
 from registry.releases import lifecycle, recorded_calls, review
 from registry.releases.review import DraftReview
-from registry.reviews import approval, requests
+from registry.reviews import approval, cohort_release, requests
 from registry.reviews import approval as reviewed_publishing
 from registry.reviews.approval import ReviewDecision
 from registry.snapshot.entries import EMPTY_SNAPSHOT
@@ -197,6 +197,9 @@ class ReviewMixin(base.ModelAdmin[Release]):
             if draft_review.verdict.problems
             else recorded_calls.replay_changes(draft_review.changes, draft_review.before, draft_review.after),
             "reach": reach,
+            "first_cohorts": cohort_release.query_cohorts(draft_review.same_release)
+            if draft_review.same_release and form
+            else (),
             "cohort_form": cohort_form or (CohortReleaseForm(reach=reach) if reach else None),
             **build_panel_context(request, draft_review, decision, review_form),
             **schedule.build_schedule_context(draft_review),

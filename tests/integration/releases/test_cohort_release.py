@@ -58,6 +58,9 @@ def test_a_cohort_reads_the_draft_first_and_then_everyone_does(api: Api, admin_c
     assert [read_summary(api, subject) for subject in ("ann", "bob", "eve")] == [NEW, NEW, before]
     cohort = Cohort.objects.get(name="pilot")
     assert (cohort.is_on, cohort.is_guarded, cohort.percentage, cohort.note) == (True, True, 0, "Clearer")
+    review = read_text(admin_client.get(reverse("admin:registry_release_review")))
+    assert ", which only" in review
+    assert "Make live for everyone</a>" in review
     make_live_url = reverse("admin:registry_release_make_live", args=[cohort.variant])
     assert page.context["make_live_url"] == make_live_url
     form = admin_client.get(make_live_url)
