@@ -7,9 +7,11 @@ from datetime import timedelta
 from typing import Any
 
 from django import forms
+from django.conf import settings
 from django.contrib import admin, messages
-from django.db.models import QuerySet
+from django.db.models import F, QuerySet
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.utils import timezone
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
@@ -20,6 +22,14 @@ from gateway.models import ApiKey, Client, Scope, all_scopes
 
 AUDITED_CLIENT_FIELDS = ("name", "subject_pattern", "op_patterns", "confirms", "is_active")
 ROTATION_OVERLAP = timedelta(hours=24)
+LEAST_SCOPES = [Scope.HELP, Scope.EXEC_READ]
+# What keys are usually for, the least first: (label, scopes).
+SCOPE_PRESETS = (
+    ("Read only", LEAST_SCOPES),
+    ("Chat service", [*LEAST_SCOPES, Scope.EXEC_WRITE, Scope.BATCH, Scope.TOOLSET]),
+    ("Everything", all_scopes()),
+)
+MAX_KEYS = 50  # on a client's page
 
 
 @admin.register(Client)
@@ -30,6 +40,21 @@ class ClientAdmin(AuditedAdmin):
     search_fields = ["name"]
     go_to_order = 4
     line_lists = {"op_patterns": 200}
+    change_form_template = "console/access/client_form.html"
+
+    def render_change_form(
+        self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
+    ) -> HttpResponse:
+        """Add the client's keys, the usable ones first."""
+        if (client := kwargs.get("obj")) and request.user.has_perm("gateway.view_apikey"):
+            keys = client.keys.order_by(F("revoked_at").desc(nulls_first=True), "-created_at")
+            context["keys"] = list(keys[:MAX_KEYS])
+        return super().render_change_form(request, context, *args, **kwargs)
+
+    def response_add(self, request: HttpRequest, obj: Client, post_url_continue: str | None = None) -> HttpResponse:
+        """Show the new client, whose page leads to its first key."""
+        self.message_user(request, f"The client {obj} is added. Add a key for it.", messages.SUCCESS)
+        return redirect("admin:gateway_client_change", obj.pk)
 
     def get_audit_values(self, row: Client) -> dict[str, Any]:
         return {name: getattr(row, name) for name in AUDITED_CLIENT_FIELDS}
@@ -45,6 +70,13 @@ class ApiKeyAdmin(AuditedAdmin):
     search_fields = ["prefix", "name", "client__name", "subject"]
     readonly_fields = ["prefix", "created_at", "created_by", "revoked_at", "rotated_from", "last_used_at"]
     actions = ["rotate", "revoke"]
+    change_form_template = "console/access/api_key_form.html"
+
+    def render_change_form(
+        self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
+    ) -> HttpResponse:
+        context["scope_presets"] = SCOPE_PRESETS
+        return super().render_change_form(request, context, *args, **kwargs)
 
     def get_fields(self, request: HttpRequest, obj: ApiKey | None = None) -> Any:
         """Return what can be entered, and for a key that exists also what happened to it."""
@@ -55,7 +87,7 @@ class ApiKeyAdmin(AuditedAdmin):
         """Show the scopes as checkboxes: there are only a few."""
         if db_field.name == "scopes":
             widget = UnfoldAdminCheckboxSelectMultipleWidget()
-            return forms.MultipleChoiceField(choices=Scope.choices, widget=widget, initial=all_scopes)
+            return forms.MultipleChoiceField(choices=Scope.choices, widget=widget, initial=LEAST_SCOPES)
         return super().formfield_for_dbfield(db_field, request, **kwargs)
 
     def save_model(self, request: HttpRequest, obj: ApiKey, form: Any, change: bool) -> None:
@@ -110,4 +142,5 @@ class ApiKeyAdmin(AuditedAdmin):
     def _show_keys(self, request: HttpRequest, keys: list[tuple[ApiKey, str]]) -> HttpResponse:
         title = "New API key" if len(keys) == 1 else "New API keys"
         context = {**admin.site.each_context(request), "title": title, "keys": keys, "opts": ApiKey._meta}
+        context["api_url"] = f"{settings.GATEWAY_URL or request.build_absolute_uri('/').rstrip('/')}/api/v1"
         return TemplateResponse(request, "console/access/new_keys.html", context)

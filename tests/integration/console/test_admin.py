@@ -1,6 +1,7 @@
 """The Django admin: every page opens for a superuser, and its actions work."""
 
 from datetime import timedelta
+from html import unescape
 from typing import Any
 
 from django.apps import apps
@@ -16,6 +17,7 @@ from gateway.access import key_verification
 from gateway.models import ApiKey, Client, Scope, UserGrant
 from tests.support.clients.api import Api
 from tests.support.console.admin_models import MODELS, PROJECT_APPS, get_admin_url, run_action
+from tests.support.console.admin_pages import read_text
 from tests.support.loops import for_each
 
 # Models whose rows only services change. The admin shows them read-only.
@@ -65,7 +67,7 @@ def test_api_key_gives_no_access_to_the_admin(api: Api) -> None:
 
 
 def extract_key(html: str) -> str:
-    return html.partition('ui-new-key">')[2].partition("<")[0]
+    return html.partition('ui-new-key" id="key-1">')[2].partition("<")[0]
 
 
 def test_key_created_in_the_admin_is_shown_once_and_works(live_catalog: Any, admin_client: HttpClient) -> None:
@@ -91,6 +93,24 @@ def test_key_created_in_the_admin_is_shown_once_and_works(live_catalog: Any, adm
         get_admin_url(ApiKey, "history", key.pk),
     ):
         assert plaintext not in admin_client.get(address).content.decode()
+
+
+def test_a_new_client_leads_to_its_first_key_and_the_key_to_its_first_call(admin_client: HttpClient) -> None:
+    added = admin_client.post(get_admin_url(Client, "add"), {"name": "chat", "op_patterns": "*", "subject_pattern": "*", "is_active": "on"})
+    page = admin_client.get(added.headers["Location"]).content.decode()
+    add_url = f"{get_admin_url(ApiKey, 'add')}?client={Client.objects.get().pk}"
+    assert f'href="{add_url}">Add key</a>' in page
+    form = admin_client.get(add_url)
+    assert form.context["adminform"].form["client"].value() == str(Client.objects.get().pk)
+    assert form.context["adminform"].form["scopes"].value() == [Scope.HELP, Scope.EXEC_READ]  # the least
+    assert 'data-scopes="help exec:read"' in form.content.decode()
+
+    key_form = {"client": Client.objects.get().pk, "name": "laptop", "scopes": ["help"], "rate": 7}
+    html = unescape(admin_client.post(get_admin_url(ApiKey, "add"), key_form).content.decode())
+
+    command = f'curl -s "http://testserver/api/v1/help" -H "Authorization: Bearer {extract_key(html)}"'
+    assert command in html
+    assert "laptop: help. Never used." in read_text(admin_client.get(added.headers["Location"]))
 
 
 def test_key_rotated_in_the_admin_has_a_successor_and_expires_in_a_day(api: Api, admin_client: HttpClient) -> None:
