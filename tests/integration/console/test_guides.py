@@ -25,11 +25,7 @@ def test_guides_are_returned_whole_and_by_section(api: Api) -> None:
     assert all(set(each) == {"name", "title", "text"} for each in overview["sections"])
     assert overview["message"] == f"6 sections: {', '.join(names)}."
     assert [each["title"] for each in guide_part["sections"]] == ["Ids"]
-
-
-def test_unknown_section_error_lists_the_sections(api: Api) -> None:
     error = api.exec("util.buildos.usage_guide", {"section": "purpose"})["error"]
-
     assert (error["code"], error["details"]["field_errors"][0]["path"]) == ("VALIDATION_ERROR", "/section")
     assert "finding, reading, ids, writing, errors, sources" in error["message"]
 

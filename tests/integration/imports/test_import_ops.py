@@ -147,9 +147,6 @@ def test_import_of_an_invalid_file_changes_nothing(import_tools: Callable[..., s
     assert "Nothing was imported." in str(caught.value)
     assert (Op.objects.count(), Group.objects.count()) == before
     assert cache.get_live_catalog() is live_catalog
-
-
-def test_import_reports_a_missing_file(db: None) -> None:
     with pytest.raises(CommandError, match=r"Cannot read nowhere\.json: No such file"):
         call_command("import_ops", "nowhere.json", "--format", "openai", "--group", "crm")
 

@@ -144,5 +144,6 @@ def test_reserved_names_are_those_of_the_product() -> None:
     definitions: list[dict[str, Any]] = [*tool_definitions.GATEWAY_TOOLS, tool_definitions.SEARCH_TOOL]
 
     assert {each["name"] for each in definitions} | {surface_copy.DISCOVER_AGENTS} == surface_copy.PRODUCT_TOOLS
+    assert {each["name"] for each in tool_definitions.GATEWAY_TOOLS} == surface_copy.GATEWAY_TOOLS
     assert {op["connection"] for op in loader.read_shipped_catalog()["ops"]} == BUILT_IN_CONNECTIONS
     assert tokenizer.normalise_name("Tool-Exec") == tokenizer.normalise_name("tool_exec")

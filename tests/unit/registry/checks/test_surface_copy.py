@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from gateway.contracts import tool_definitions
 from registry import checks
 from registry.checks import surface_copy
 from tests.support.rows.op_entries import build_content, build_op_entry
@@ -54,10 +53,6 @@ def test_surface_prompt_names_only_tools_of_its_surface(surface: str, text: str,
 
     assert [finding.message.split(" is not available on ")[0] for finding in findings] == named
     assert all(finding.is_blocking and finding.field == "text" for finding in findings)
-
-
-def test_gateway_tool_names_match_the_toolset() -> None:
-    assert {tool["name"] for tool in tool_definitions.GATEWAY_TOOLS} == surface_copy.GATEWAY_TOOLS
 
 
 @pytest.mark.parametrize(

@@ -15,10 +15,12 @@ def read(folder: Path, text: str) -> dict[str, object]:
     return yaml_format.read_folder(folder)
 
 
-def test_read_returns_groups_and_ops_of_all_files(tmp_path: Path) -> None:
+def test_read_returns_groups_and_ops_of_all_files_with_dates_as_text(tmp_path: Path) -> None:
     (tmp_path / "groups.yaml").write_text(GROUPS)
-    content = read(tmp_path, OP)
+    dated = OP.replace("summary: Get", "summary: Get, examples: [{args: {day: 2026-03-01}}]")
+    content = read(tmp_path, dated.replace("{type: object}", "{type: object, properties: {day: {type: string}}}"))
     assert [op["op"] for op in content["ops"]] == ["onto.get"]
+    assert content["ops"][0]["examples"] == [{"args": {"day": "2026-03-01"}}]
     assert content["groups"] == [{"path": "onto", "summary": "Things"}]
 
 
@@ -46,11 +48,3 @@ def test_read_refuses_invalid_files_and_says_why(tmp_path: Path, text: str, mess
     with pytest.raises(yaml_format.InvalidCatalogFiles) as refused:
         read(tmp_path, text)
     assert message in str(refused.value)
-
-
-def test_yaml_dates_are_read_as_text(tmp_path: Path) -> None:
-    dated = OP.replace("summary: Get", "summary: Get, examples: [{args: {day: 2026-03-01}}]")
-    content = read(
-        tmp_path, GROUPS + dated.replace("{type: object}", "{type: object, properties: {day: {type: string}}}")
-    )
-    assert content["ops"][0]["examples"] == [{"args": {"day": "2026-03-01"}}]

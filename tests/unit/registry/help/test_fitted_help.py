@@ -107,20 +107,15 @@ def test_least_useful_parts_are_omitted_first(catalog: Catalog) -> None:
     assert gone[:2] == ["examples", "schema"]
 
 
-def test_nested_arguments_are_folded_before_an_argument_is_omitted(catalog: Catalog) -> None:
+def test_nested_arguments_are_folded_first_and_a_required_enum_keeps_its_values(catalog: Catalog) -> None:
     whole, size = query_help(catalog, path="onto.task.add")
-    assert whole["args"]["parts"] == "[{title?: any, due_at?: any}]"
-
     folded, _ = query_help(catalog, path="onto.task.add", max_tokens=size - 1)
-
-    assert folded["args"]["parts"] == "list"
-    assert "omitted" not in folded
-
-
-def test_required_enum_keeps_its_values_in_the_smallest_form(catalog: Catalog) -> None:
     full, _ = query_help(catalog, path="onto.task.add", format="full", max_tokens=1)
     short, _ = query_help(catalog, path="onto.task.add", max_tokens=1)
 
+    assert whole["args"]["parts"] == "[{title?: any, due_at?: any}]"
+    assert folded["args"]["parts"] == "list"
+    assert "omitted" not in folded
     assert full["args"] == [
         {"name": "project_id", "type": "uuid", "required": True},
         {"name": "state", "type": "string", "required": True, "enum": ["todo", "done"]},

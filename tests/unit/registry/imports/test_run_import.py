@@ -108,14 +108,8 @@ def test_import_retires_a_missing_function_and_restores_it_later() -> None:
     assert (gone.retired, again.retired, again.merged.updated) == (["crm.contact.get"], [], [])
     assert [path for path in back.merged.updated if path in back.upstream_names] == ["crm.contact.get"]
     assert Op.objects.get(op="crm.contact.get").status == "active"
-
-
-def test_import_keeps_an_op_retired_by_an_admin() -> None:
-    import_functions(GET, LIST)
-    Op.objects.filter(op="crm.contact.get").update(status="retired")
-
+    Op.objects.filter(op="crm.contact.get").update(status="retired")  # by an admin
     import_functions(build_function("get_contact", "Newer."), LIST)
-
     assert Op.objects.get(op="crm.contact.get").status == "retired"
 
 

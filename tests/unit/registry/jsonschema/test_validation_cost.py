@@ -59,10 +59,8 @@ def test_validator_accepts_a_valid_instance_of_any_size_when_its_schema_is_simpl
 )
 def test_character_cost_grows_with_the_states_of_a_pattern(pattern: str, smaller: str) -> None:
     assert validation_cost.estimate_character_ns(pattern) > validation_cost.estimate_character_ns(smaller) > 0
-
-
-def test_character_cost_is_highest_when_a_pattern_cannot_be_compiled() -> None:
-    assert validation_cost.estimate_character_ns("(") == validation_cost.estimate_character_ns("a{1000}{1000}") > 0
+    highest = validation_cost.estimate_character_ns("(")  # it cannot be compiled
+    assert highest == validation_cost.estimate_character_ns("a{1000}{1000}") > 0
 
 
 @pytest.mark.parametrize(

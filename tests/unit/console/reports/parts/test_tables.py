@@ -45,21 +45,14 @@ def test_header_of_the_sorted_column_links_to_the_other_order() -> None:
     assert [(head["link"], head["sorted"]) for head in table.build_header_cells()] == [("0", ""), ("1", "descending")]
 
 
-def build_table(*row: ReportCell) -> ReportTable:
-    return ReportTable("ops", "Ops", [ReportColumn("Op"), ReportColumn("Rate", tables.format_rate)], [list(row)])
+def test_missing_value_is_shown_as_a_dash_and_csv_has_unformatted_values() -> None:
+    columns = [ReportColumn("Op"), ReportColumn("Rate", tables.format_rate)]
+    shown = ReportTable("ops", "Ops", columns, [[ReportCell("a", "/a/"), ReportCell(None)]]).build_body_cells()[0]
+    exported = ReportTable("ops", "Ops", columns, [[ReportCell("=a"), ReportCell(0.12345)]]).to_csv_response("ops")
 
-
-def test_missing_value_is_shown_as_a_dash() -> None:
-    cells = build_table(ReportCell("a", "/a/"), ReportCell(None)).build_body_cells()[0]
-
-    shown = [(cell["text"], cell["link"], cell["is_number"]) for cell in cells]
-    assert shown == [("a", "/a/", False), ("–", "", True)]
-
-
-def test_csv_contains_unformatted_values() -> None:
-    table = build_table(ReportCell("=a"), ReportCell(0.12345))
-
-    assert table.to_csv_response("ops").content == b"Op,Rate\r\n'=a,0.12345\r\n"
+    cells = [(cell["text"], cell["link"], cell["is_number"]) for cell in shown]
+    assert cells == [("a", "/a/", False), ("–", "", True)]
+    assert exported.content == b"Op,Rate\r\n'=a,0.12345\r\n"
 
 
 def test_every_failure_has_a_label() -> None:
