@@ -22,18 +22,14 @@ AS_EXPLORER = {"Gateway-Agent": "explorer"}
 EXPLORER = {"name": "explorer", "summary": "Looks things up in many rows and reports"}
 
 
-def test_agents_are_found_by_three_levels_of_help(api: Api) -> None:
+def test_agents_are_found_by_three_levels_of_help_and_by_their_discovery_tool(api: Api) -> None:
     assert {"path": "agents", "summary": "Agents for single tasks"} in api.help()["items"]
     assert api.help("agents")["items"] == [{"path": "agents.explorer", "summary": EXPLORER["summary"]}]
+    assert api.post("discover/discover_agents", {}).json() == {"agents": [EXPLORER]}
     short, full = api.help("agents.explorer"), api.help("agents.explorer", format="full")
-
     assert short["type"] == "agent"
     assert {"name", "summary", "description", "when_to_use", "tools", "constraints"} <= set(short)
     assert full.keys() - short.keys() == {"system_prompt", "examples", "edge_cases"}
-
-
-def test_agents_are_found_by_their_discovery_tool(api: Api) -> None:
-    assert api.post("discover/discover_agents", {}).json() == {"agents": [EXPLORER]}
     for name in ("agent", "tool"):
         short = api.post("discover/discover_agents", {name: "explorer"}).json()
         full = api.post("discover/discover_agents", {name: "explorer", "level": "full"}).json()

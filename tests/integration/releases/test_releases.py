@@ -121,17 +121,16 @@ def test_release_lists_its_ops_with_token_counts(api: Api) -> None:
     assert "tokens" not in retired
 
 
-def test_release_lists_only_ops_that_the_client_may_use(api: Api, make_api: Any) -> None:
+def test_release_is_found_by_its_full_version_and_lists_only_ops_that_the_client_may_use(
+    api: Api, make_api: Any
+) -> None:
     version = stored_releases.get_live_release().version
 
     details = make_api(op_patterns=["util.*"]).get(f"releases/{version}").json()
 
     assert {op["op"].partition(".")[0] for op in details["ops"]} == {"util"}
-
-
-def test_release_is_found_by_its_full_version_only(api: Api) -> None:
-    for version in ("0" * 64, "x", "0" * 12, stored_releases.get_live_release().version[:12]):
-        assert_refused(api.get(f"releases/{version}"), 404, "unknown_release")
+    for unknown in ("0" * 64, "x", "0" * 12, version[:12]):
+        assert_refused(api.get(f"releases/{unknown}"), 404, "unknown_release")
 
 
 def test_releases_are_listed_when_none_is_live(api: Api) -> None:
