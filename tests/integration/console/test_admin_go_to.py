@@ -1,6 +1,5 @@
 """ "Go to" in the console's sidebar finds lists, ops, groups, cohorts, releases and clients by name."""
 
-from django.contrib.auth.models import Permission, User
 from django.test import Client as HttpClient
 from django.urls import reverse
 
@@ -10,6 +9,7 @@ from core.admin.site import MAX_ROWS
 from gateway.models import Client
 from registry.models import Op, Release
 from tests.support.clients.api import Api
+from tests.support.console.staff import sign_in
 
 URL = "/admin/search/"
 
@@ -60,10 +60,8 @@ def test_go_to_accepts_any_short_text_and_refuses_long_and_invalid_text(api: Api
         assert (response.status_code, response.content[-1:]) == (400, b".")
 
 
-def test_go_to_omits_pages_without_permission(api: Api, client: HttpClient, django_user_model: type[User]) -> None:
-    reader = django_user_model.objects.create_user("reader", is_staff=True)
-    reader.user_permissions.set(Permission.objects.filter(codename="view_group", content_type__app_label="registry"))
-    client.force_login(reader)
+def test_go_to_omits_pages_without_permission(api: Api) -> None:
+    client = sign_in("reader", permissions=["view_group"])
 
     assert len(find_links(client, "onto")) == MAX_ROWS
     assert find_links(client, "Switches") == []

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 from axes.models import AccessAttempt
-from django.contrib.auth.models import Permission, User
 from django.test import Client as HttpClient
 from django.urls import reverse
 from django.utils import timezone
@@ -24,6 +23,7 @@ from registry.reviews import requests
 from tests.support.clients.api import Api
 from tests.support.console.admin_pages import read_text
 from tests.support.console.role_matrix import create_user_with_role
+from tests.support.console.staff import sign_in
 from tests.support.rows.copy_rows import change_row
 
 
@@ -123,16 +123,8 @@ def test_home_warns_when_no_release_is_live(db: None, admin_client: HttpClient) 
         (["view_switch"], ["Switched off"]),
     ],
 )
-def test_home_shows_each_section_only_with_its_permissions(
-    api: Api, client: HttpClient, django_user_model: type[User], permissions: list[str], shown: list[str]
-) -> None:
-    user = django_user_model.objects.create_user("person", is_staff=True)
-    user.user_permissions.set(
-        Permission.objects.filter(codename__in=permissions).exclude(content_type__app_label="auth")
-    )
-    client.force_login(user)
-
-    page = read_home(client)
+def test_home_shows_each_section_only_with_its_permissions(api: Api, permissions: list[str], shown: list[str]) -> None:
+    page = read_home(sign_in("person", permissions=permissions))
 
     parts = ["Unpublished changes", "Live release", "Failing ops", "Switched off"]
     assert [part for part in parts if f">{part}" in page] == shown

@@ -200,11 +200,21 @@ def test_operations_are_picked_by_tag_method_words_and_age() -> None:
 
 
 def test_what_the_gateway_never_sends_is_refused_with_the_reason() -> None:
-    document = parse(build_document({"/a": {"get": {}, "trace": {}}, "/b": {"get": "x"}}))
+    document = build_document(
+        {
+            "/a": {"get": {}, "trace": {}},
+            "/b": {"get": "x"},
+            "/pets": {"get": {"servers": [{"url": "https://api.example.com/v1/"}]}},
+            "/files": {"post": {"servers": [{"url": "https://uploads.example.com"}]}},
+        },
+        servers=[{"url": "https://api.example.com/v1"}],
+    )
 
-    assert [(each.name, each.reason) for each in document.refusals] == [
+    other = "It is at another server, https://uploads.example.com. Add it by hand to a separate connection."
+    assert [(each.name, each.reason) for each in parse(document).refusals] == [
         ("TRACE /a", "The gateway does not send TRACE requests."),
         ("GET /b", "It is not an object."),
+        ("POST /files", other),
     ]
 
 
@@ -214,23 +224,6 @@ def test_idempotency_keys_are_the_gateways_business() -> None:
 
     assert document.idempotency_header == "Idempotency-Key"
     assert document.operations[0].mapped.schema["properties"] == {}
-
-
-def test_an_operation_at_another_server_is_refused() -> None:
-    document = build_document(
-        {
-            "/pets": {"get": {"servers": [{"url": "https://api.example.com/v1/"}]}},
-            "/files": {"post": {"servers": [{"url": "https://uploads.example.com"}]}},
-        },
-        servers=[{"url": "https://api.example.com/v1"}],
-    )
-
-    assert [(each.name, each.reason) for each in parse(document).refusals] == [
-        (
-            "POST /files",
-            "It is at another server, https://uploads.example.com. Add it by hand to a separate connection.",
-        )
-    ]
 
 
 KEYS = """
