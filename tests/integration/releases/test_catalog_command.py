@@ -23,13 +23,9 @@ PATH = "onto.task.update"
 
 
 @pytest.fixture
-def published_catalog(db: None) -> None:
+def run_catalog(db: None, capsys: pytest.CaptureFixture[str]) -> Any:
+    """Publish the shipped catalog. Return a function that runs the command and returns what it prints."""
     catalog_fixture.publish_shipped_catalog()
-
-
-@pytest.fixture
-def run_catalog(capsys: pytest.CaptureFixture[str]) -> Any:
-    """Run the command and return what it prints."""
 
     def run(*args: str) -> str:
         call_command("catalog", *args)
@@ -49,9 +45,7 @@ def edit_file(folder: Path, before: str, after: str) -> None:
     file.write_text(text.replace(before, after, 1))
 
 
-def test_export_is_the_same_after_import_into_an_empty_database(
-    published_catalog: None, run_catalog: Any, tmp_path: Path
-) -> None:
+def test_export_is_the_same_after_import_into_an_empty_database(run_catalog: Any, tmp_path: Path) -> None:
     Op.objects.filter(op=PATH).update(summary="Ünder — an admin's edit", notes="Two\nlines")
     assert "Wrote" in run_catalog("export", str(tmp_path / "one"))
     version = publishing.compute_draft_version()
@@ -67,9 +61,7 @@ def test_export_is_the_same_after_import_into_an_empty_database(
     assert "already has this content" in run_catalog("import", str(tmp_path / "one"))
 
 
-def test_export_of_a_release_has_the_published_content(
-    published_catalog: None, run_catalog: Any, tmp_path: Path
-) -> None:
+def test_export_of_a_release_has_the_published_content(run_catalog: Any, tmp_path: Path) -> None:
     release = stored_releases.get_live_release()
     run_catalog("export", str(tmp_path / "draft"))
     Op.objects.filter(op=PATH).update(summary="Later")
@@ -79,9 +71,7 @@ def test_export_of_a_release_has_the_published_content(
     assert read_files(tmp_path / "draft") == read_files(tmp_path / "release")
 
 
-def test_diff_lists_changed_fields_and_changes_nothing(
-    published_catalog: None, run_catalog: Any, tmp_path: Path
-) -> None:
+def test_diff_lists_changed_fields_and_changes_nothing(run_catalog: Any, tmp_path: Path) -> None:
     run_catalog("export", str(tmp_path))
     before = snapshot.snapshot_draft()
     edit_file(tmp_path, f"summary: {Op.objects.get(op=PATH).summary}", 'summary: "Other \\e[31m words"')
@@ -98,7 +88,7 @@ def test_diff_lists_changed_fields_and_changes_nothing(
     assert snapshot.snapshot_draft() == before
 
 
-def test_import_merges_the_files_into_the_draft(published_catalog: None, run_catalog: Any, tmp_path: Path) -> None:
+def test_import_merges_the_files_into_the_draft(run_catalog: Any, tmp_path: Path) -> None:
     run_catalog("export", str(tmp_path))
     for path in tmp_path.iterdir():
         if path.name != "onto.task.yaml":
@@ -119,7 +109,6 @@ def test_import_merges_the_files_into_the_draft(published_catalog: None, run_cat
 
 @pytest.mark.parametrize(("answer", "imported"), [("y", True), ("yes", True), ("", False), ("n", False)])
 def test_import_asks_for_confirmation_on_a_terminal(
-    published_catalog: None,
     run_catalog: Any,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -137,9 +126,7 @@ def test_import_asks_for_confirmation_on_a_terminal(
     assert Op.objects.filter(timeout_ms=500).exists() is imported
 
 
-def test_import_without_a_terminal_needs_yes(
-    published_catalog: None, run_catalog: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_import_without_a_terminal_needs_yes(run_catalog: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run_catalog("export", str(tmp_path))
     edit_file(tmp_path, "timeout_ms: 30000", "timeout_ms: 500")
     monkeypatch.setattr(sys, "stdin", io.StringIO())
@@ -150,14 +137,12 @@ def test_import_without_a_terminal_needs_yes(
     assert not Op.objects.filter(timeout_ms=500).exists()
 
 
-def test_import_refuses_a_folder_without_a_catalog(published_catalog: None, run_catalog: Any, tmp_path: Path) -> None:
+def test_import_refuses_a_folder_without_a_catalog(run_catalog: Any, tmp_path: Path) -> None:
     with pytest.raises(CommandError, match="has no YAML files"):
         run_catalog("import", str(tmp_path), "--yes")
 
 
-def test_csv_export_has_a_line_per_op_with_token_counts(
-    published_catalog: None, run_catalog: Any, tmp_path: Path
-) -> None:
+def test_csv_export_has_a_line_per_op_with_token_counts(run_catalog: Any, tmp_path: Path) -> None:
     Op.objects.filter(op=PATH).update(summary="=HYPERLINK(1)")
     run_catalog("export", str(tmp_path / "ops.csv"), "--csv")
 
@@ -170,7 +155,7 @@ def test_csv_export_has_a_line_per_op_with_token_counts(
     assert run_catalog("export", "-", "--csv") == (tmp_path / "ops.csv").read_bytes().decode()
 
 
-def test_publish_and_rollback_print_the_live_release(published_catalog: None, run_catalog: Any) -> None:
+def test_publish_and_rollback_print_the_live_release(run_catalog: Any) -> None:
     first = stored_releases.get_live_release()
     Op.objects.filter(op=PATH).update(summary="Other words")
 
@@ -190,7 +175,7 @@ def test_publish_and_rollback_print_the_live_release(published_catalog: None, ru
     assert "Nothing to publish" in run_catalog("publish", "--note", "Again")
 
 
-def test_rollback_refuses_invalid_versions(published_catalog: None, run_catalog: Any) -> None:
+def test_rollback_refuses_invalid_versions(run_catalog: Any) -> None:
     with pytest.raises(CommandError, match="There is no earlier live release"):
         run_catalog("rollback")
     with pytest.raises(CommandError, match="No release has the version ffffff"):
