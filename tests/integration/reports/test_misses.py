@@ -1,6 +1,5 @@
 """From traffic to a draft edit: the report of misses, eval cases made of them, and prefilled edits of the draft."""
 
-from collections.abc import Callable
 from html import unescape
 from typing import Any
 
@@ -31,23 +30,23 @@ def _stored_content(db: None) -> None:
     store_contents(7)
 
 
+def make_misses(api: Api) -> None:
+    """Make calls which miss, and count them."""
+    for number in (1, 2, 3):
+        headers = {"Gateway_Session": "s", "Gateway_Turn": f"t{number}"}
+        api.post("help", {"query": WORDS}, **headers)
+        api.post("exec", {"op": "onto.goal.get", "args": {"goal_id": "none"}}, **headers)
+        api.post("exec", {"op": LIST, "args": {"limits": 3}}, **headers)
+        api.post("exec", {"op": LIST, "args": {"limit": "many"}}, **headers)
+        api.post("exec", {"op": LIST, "args": {"limit": 3}}, **headers)
+        api.post("exec", {"op": "onto.task.lisst"}, **headers)
+    event_log.flush()
+    rollup_job.run_rollup(timezone.now())
+
+
 @pytest.fixture
-def make_misses(api: Api) -> Callable[[], None]:
-    """Return a function that makes calls which miss, and counts them."""
-
-    def make() -> None:
-        for number in (1, 2, 3):
-            headers = {"Gateway_Session": "s", "Gateway_Turn": f"t{number}"}
-            api.post("help", {"query": WORDS}, **headers)
-            api.post("exec", {"op": "onto.goal.get", "args": {"goal_id": "none"}}, **headers)
-            api.post("exec", {"op": LIST, "args": {"limits": 3}}, **headers)
-            api.post("exec", {"op": LIST, "args": {"limit": "many"}}, **headers)
-            api.post("exec", {"op": LIST, "args": {"limit": 3}}, **headers)
-            api.post("exec", {"op": "onto.task.lisst"}, **headers)
-        event_log.flush()
-        rollup_job.run_rollup(timezone.now())
-
-    return make
+def misses(api: Api) -> None:
+    make_misses(api)
 
 
 def read_links(http: HttpClient, table: str, **query: str) -> dict[str, str]:
@@ -63,11 +62,7 @@ def read_links(http: HttpClient, table: str, **query: str) -> dict[str, str]:
 
 
 @pytest.mark.both_databases
-def test_report_lists_what_was_missed_with_its_release(
-    make_misses: Callable[[], None], admin_client: HttpClient
-) -> None:
-    make_misses()
-
+def test_report_lists_what_was_missed_with_its_release(misses: None, admin_client: HttpClient) -> None:
     page: Any = admin_client.get(REPORT)
 
     tables = page.context["report"].tables
@@ -80,11 +75,9 @@ def test_report_lists_what_was_missed_with_its_release(
     assert "<b>it</b>" not in page.content.decode()
 
 
-def test_words_are_neither_stored_nor_shown_unless_content_is(
-    make_misses: Callable[[], None], admin_client: HttpClient
-) -> None:
+def test_words_are_neither_stored_nor_shown_unless_content_is(api: Api, admin_client: HttpClient) -> None:
     store_contents(0)
-    make_misses()
+    make_misses(api)
 
     page = admin_client.get(REPORT).content.decode()
 
@@ -93,10 +86,7 @@ def test_words_are_neither_stored_nor_shown_unless_content_is(
     assert "snooze" not in page
 
 
-def test_a_search_becomes_a_case_and_its_words_are_in_no_url(
-    make_misses: Callable[[], None], admin_client: HttpClient
-) -> None:
-    make_misses()
+def test_a_search_becomes_a_case_and_its_words_are_in_no_url(misses: None, admin_client: HttpClient) -> None:
     link = read_links(admin_client, "searches")["Eval case"]
 
     form: Any = admin_client.get(link).context["adminform"].form
@@ -107,10 +97,7 @@ def test_a_search_becomes_a_case_and_its_words_are_in_no_url(
     assert form["note"].value().startswith("Searched 3 times without a useful result")
 
 
-def test_a_keyword_is_added_after_its_effect_on_eval_cases_was_shown(
-    make_misses: Callable[[], None], admin_client: HttpClient
-) -> None:
-    make_misses()
+def test_a_keyword_is_added_after_its_effect_on_eval_cases_was_shown(misses: None, admin_client: HttpClient) -> None:
     EvalCase.objects.create(request=WORDS, op=LIST)
     link = read_links(admin_client, "searches")["Keyword"]
 
@@ -127,8 +114,7 @@ def test_a_keyword_is_added_after_its_effect_on_eval_cases_was_shown(
     assert list(change.changes) == ["keywords"]
 
 
-def test_each_miss_prefills_its_edit(make_misses: Callable[[], None], admin_client: HttpClient) -> None:
-    make_misses()
+def test_each_miss_prefills_its_edit(misses: None, admin_client: HttpClient) -> None:
     links = {
         **read_links(admin_client, "names"),
         **{label: url for label, url in read_links(admin_client, "field_errors").items() if label != "Rule"},
@@ -184,8 +170,7 @@ def test_a_fresh_form_opens_without_errors(admin_client: HttpClient, live_catalo
         assert not page.context["form"].errors, query
 
 
-def test_who_may_not_edit_sees_no_links(make_misses: Callable[[], None], client: HttpClient) -> None:
-    make_misses()
+def test_who_may_not_edit_sees_no_links(misses: None, client: HttpClient) -> None:
     client.force_login(role_matrix.create_user_with_role("P"))
 
     page: Any = client.get(REPORT)
@@ -197,8 +182,7 @@ def test_who_may_not_edit_sees_no_links(make_misses: Callable[[], None], client:
     assert reverse("admin:registry_op_edit") not in page.content.decode()
 
 
-def test_stored_words_are_prefilled_only_for_who_may_see_events(make_misses: Callable[[], None]) -> None:
-    make_misses()
+def test_stored_words_are_prefilled_only_for_who_may_see_events(misses: None) -> None:
     client = sign_in("writer", permissions=["change_op", "view_op"])
     event = OperationEvent.objects.filter(type="search").values_list("pk", flat=True)[0]
 
