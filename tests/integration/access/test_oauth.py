@@ -434,7 +434,7 @@ def test_other_grants_do_not_exist(client_of_ana: OAuthClient, grant_type: str) 
     )
 
 
-def test_access_token_ends_after_an_hour_and_is_renewed(client_of_ana: OAuthClient) -> None:
+def test_access_token_ends_after_an_hour_and_is_renewed_for_thirty_days(client_of_ana: OAuthClient) -> None:
     tokens = client_of_ana.sign_in()
     with time_machine.travel(timezone.now() + timedelta(minutes=61)):
         assert call(tokens["access_token"]).headers["WWW-Authenticate"] == CHALLENGE
@@ -443,12 +443,8 @@ def test_access_token_ends_after_an_hour_and_is_renewed(client_of_ana: OAuthClie
         assert renewed["refresh_token"] != tokens["refresh_token"]
         assert AccessToken.objects.get().resource == [RESOURCE]
 
-
-def test_refresh_token_ends_after_thirty_days(client_of_ana: OAuthClient) -> None:
-    tokens = client_of_ana.sign_in()
-
     with time_machine.travel(timezone.now() + timedelta(days=30, hours=2)):
-        assert client_of_ana.refresh(tokens["refresh_token"]).json()["error"] == "invalid_grant"
+        assert client_of_ana.refresh(renewed["refresh_token"]).json()["error"] == "invalid_grant"
 
 
 @pytest.mark.both_databases
@@ -638,12 +634,8 @@ def test_user_sees_and_ends_access_of_their_applications(client_of_ana: OAuthCli
     assert "Example app no longer has access." in answer
     assert "No application has access." in answer
     assert not is_let_in(tokens["access_token"])
-
-
-def test_applications_are_shown_only_to_who_signed_in(oauth: None) -> None:
-    response = HttpClient().get(OWN_APPLICATIONS)
-
-    assert (response.status_code, response.headers["Location"]) == (302, f"/oauth/sign-in?next={OWN_APPLICATIONS}")
+    stranger = HttpClient().get(OWN_APPLICATIONS)
+    assert (stranger.status_code, stranger.headers["Location"]) == (302, f"/oauth/sign-in?next={OWN_APPLICATIONS}")
 
 
 def test_admin_registers_an_application(oauth: None, user: User, admin_client: HttpClient) -> None:

@@ -347,24 +347,19 @@ def test_delete_waits_for_the_user_and_goes_on(chat: ChatHarness) -> None:
     assert orjson.loads(done.requests[0]["messages"][3]["content"])["ok"] is True
 
 
-def test_declined_delete_is_told_to_the_model(chat: ChatHarness) -> None:
-    asked = chat.say("Delete it", [exec_call("onto.task.delete", task_id=str(find_task().pk))])
+def test_delete_that_is_declined_or_passed_over_is_told_to_the_model(chat: ChatHarness) -> None:
+    delete = exec_call("onto.task.delete", task_id=str(find_task().pk))
+    asked = chat.say("Delete it", [delete])
 
     done = chat.decide(asked, "It stays.", approve=False)
 
-    assert find_task().deleted_at is None
     assert "did not agree" in done.requests[0]["messages"][3]["content"]
     assert asked.message.calls.get().status == ToolCall.Status.ERROR
-
-
-def test_next_message_leaves_the_call_undone(chat: ChatHarness) -> None:
-    asked = chat.say("Delete it", [exec_call("onto.task.delete", task_id=str(find_task().pk))])
-
+    asked = chat.say("Delete it", [delete])
     later = chat.say("No, list it", "Here.", session=str(asked.conversation.pk))
-
-    assert find_task().deleted_at is None
     result = next(each for each in later.requests[0]["messages"] if each["role"] == "tool")
     assert "did not agree" in result["content"]
+    assert find_task().deleted_at is None
 
 
 def ask_about_two(chat: ChatHarness) -> tuple[TurnResult, list[str]]:

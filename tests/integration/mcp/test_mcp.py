@@ -76,12 +76,8 @@ def test_tools_are_those_of_the_surface_in_a_fixed_order(mcp: McpClient, version
         put_all_on(surface)
         toolset = mcp.api.post("toolset", {"format": "mcp"}).json()
         assert [tool["name"] for tool in client.list_tools()] == [tool["name"] for tool in toolset["tools"]]
-
-
-def test_surface_with_a_provider_search_shows_the_gateway_tools(mcp: McpClient) -> None:
-    put_all_on(Surface.NATIVE)
-
-    assert [tool["name"] for tool in mcp.list_tools()] == GATEWAY_TOOLS
+    put_all_on(Surface.NATIVE)  # whose search is that of a provider
+    assert [tool["name"] for tool in client.list_tools()] == GATEWAY_TOOLS
 
 
 def test_own_tools_say_when_to_use_them_and_are_always_loaded(mcp: McpClient) -> None:
@@ -109,15 +105,10 @@ def test_annotations_tell_reads_from_writes(mcp: McpClient) -> None:
     assert annotations["delete_calendar_event"]["destructiveHint"] is True
 
 
-def test_list_may_be_kept_for_a_while_and_by_this_caller_only(mcp: McpClient) -> None:
+def test_list_may_be_kept_by_this_caller_only_and_is_an_exposure_to_the_flag(mcp: McpClient) -> None:
     result = mcp.ask("tools/list")
 
     assert (result["ttlMs"], result["cacheScope"]) == (60_000, "private")
-
-
-def test_listing_tools_is_an_exposure_to_the_flag(mcp: McpClient) -> None:
-    mcp.list_tools()
-
     exposures.flush()
     assert Assignment.objects.get(flag=FlagKey.SURFACE).subject == DEMO_SUBJECT
 
@@ -296,7 +287,7 @@ def test_unknown_resource_names_close_ones(mcp: McpClient) -> None:
     assert mcp.send("resources/read", {"uri": "file:///etc/passwd"}).json()["error"]["code"] == jsonrpc.INVALID_PARAMS
 
 
-def test_prompts_are_how_to_use_the_tools_and_the_agents(mcp: McpClient) -> None:
+def test_prompts_are_how_to_use_the_tools_and_the_agents(mcp: McpClient, make_key: Callable[..., str]) -> None:
     prompts = {prompt["name"]: prompt for prompt in mcp.ask("prompts/list")["prompts"]}
     assert list(prompts) == ["how_to_use_the_tools", "explorer"]
 
@@ -306,14 +297,8 @@ def test_prompts_are_how_to_use_the_tools_and_the_agents(mcp: McpClient) -> None
     assert "tool_help" in how
     assert agent["messages"][0]["content"]["text"].endswith("Find the plan.")
     assert mcp.send("prompts/get", {"name": "explore"}).json()["error"]["data"]["did_you_mean"] == ["explorer"]
-
-
-def test_prompts_of_agents_need_the_scope_of_those_who_run_models(
-    live_catalog: Catalog, make_key: Callable[..., str]
-) -> None:
-    client = McpClient(Api(make_key(scopes=[Scope.HELP])))
-
-    assert [prompt["name"] for prompt in client.ask("prompts/list")["prompts"]] == ["how_to_use_the_tools"]
+    reader = McpClient(Api(make_key(scopes=[Scope.HELP])))  # who may not run models
+    assert [prompt["name"] for prompt in reader.ask("prompts/list")["prompts"]] == ["how_to_use_the_tools"]
 
 
 # --- who may call -----------------------------------------------------------------------------------------------------
