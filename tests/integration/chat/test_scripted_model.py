@@ -159,24 +159,17 @@ def test_refused_call_is_repaired_with_the_corrected_one(start_chat: Callable[..
     assert "Nothing changed" in chat.send(REPAIR)
 
 
-def test_overview_reads_in_one_batch(start_chat: Callable[..., MinimalChat]) -> None:
-    chat = start_chat()
+def test_overview_reads_in_one_batch_and_risks_are_found_by_help(start_chat: Callable[..., MinimalChat]) -> None:
+    overview, risks = start_chat(), start_chat()
 
-    text = chat.send(OVERVIEW)
+    project, found = overview.send(OVERVIEW), risks.send(RISKS)
 
-    assert chat.called == ["onto.project.search", "onto.project.get+onto.task.list+onto.milestone.list"]
-    assert "**Website relaunch**: " in text
-    assert "Review the analytics consent banner" in text
-    assert "The new site is live" in text
-
-
-def test_risks_are_found_by_help(start_chat: Callable[..., MinimalChat]) -> None:
-    chat = start_chat()
-
-    text = chat.send(RISKS)
-
-    assert chat.called == ["tool_help", "onto.project.search", "onto.risk.list"]
-    assert "Search engines drop the old addresses" in text
+    assert overview.called == ["onto.project.search", "onto.project.get+onto.task.list+onto.milestone.list"]
+    assert "**Website relaunch**: " in project
+    assert "Review the analytics consent banner" in project
+    assert "The new site is live" in project
+    assert risks.called == ["tool_help", "onto.project.search", "onto.risk.list"]
+    assert "Search engines drop the old addresses" in found
 
 
 @for_each("surface", ["gateway", "hybrid", "legacy"], undone=True)

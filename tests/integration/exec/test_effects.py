@@ -74,6 +74,7 @@ def test_new_cohort_shows_how_many_users_move_and_what_they_gain(admin_client: H
     assert f"{count_within(25)} of last week's 100 users move from legacy to gateway." in text
     assert re.search(r"Without a context, the model gains \d+ write ops and \d+ read ops", text)
     assert not Cohort.objects.exists()
+    assert "That is 100% of all users seen." in preview_effect(admin_client, percentage="100")
 
 
 @pytest.mark.both_databases
@@ -84,10 +85,6 @@ def test_effect_uses_unsaved_rules_of_the_form(admin_client: HttpClient) -> None
 
     dev = Subject.objects.filter(environment="dev").count()
     assert f"{dev} of last week's 100 users move" in text
-
-
-def test_effect_warns_when_all_users_move(admin_client: HttpClient) -> None:
-    assert "That is 100% of all users seen." in preview_effect(admin_client, percentage="100")
 
 
 def test_smaller_percentage_or_off_moves_users_back(admin_client: HttpClient) -> None:
@@ -103,12 +100,16 @@ def test_smaller_percentage_or_off_moves_users_back(admin_client: HttpClient) ->
     assert "No change for last week's 100 users." in preview_effect(admin_client, cohort)
 
 
-def test_delete_page_shows_the_effect_on_users(admin_client: HttpClient) -> None:
+@pytest.mark.both_databases
+def test_delete_page_and_a_flag_that_is_turned_off_show_the_effect_on_users(admin_client: HttpClient) -> None:
     cohort = create_cohort()
 
     page = unescape(admin_client.get(reverse("admin:analytics_cohort_delete", args=[cohort.pk])).content.decode())
+    text = preview_effect(admin_client, Flag.objects.get(key=FlagKey.SURFACE))
 
-    assert f"{count_within(25)} of last week's 100 users move from gateway to legacy." in page
+    moved = f"{count_within(25)} of last week's 100 users move from gateway to legacy."
+    assert moved in page
+    assert moved in text
 
 
 @pytest.mark.both_databases
@@ -146,15 +147,6 @@ def test_effect_explains_the_master_switch_when_it_is_off(admin_client: HttpClie
 
     assert "until it is on, everyone stays on legacy" in preview_effect(admin_client)
     assert "master switch" not in preview_effect(admin_client, flag=FlagKey.RELEASE, variant="live")
-
-
-@pytest.mark.both_databases
-def test_flag_that_is_turned_off_shows_the_effect_on_users(admin_client: HttpClient) -> None:
-    create_cohort()
-
-    text = preview_effect(admin_client, Flag.objects.get(key=FlagKey.SURFACE))
-
-    assert f"{count_within(25)} of last week's 100 users move from gateway to legacy." in text
 
 
 def test_effect_of_another_release_counts_ops_with_different_copy(admin_client: HttpClient) -> None:
@@ -206,26 +198,22 @@ def test_effect_says_when_it_covers_only_the_latest_users(
     assert "50 of the latest 50 users move from legacy to gateway." in preview_effect(admin_client, percentage="100")
 
 
-def test_who_page_hides_seen_users_without_permission(client: HttpClient, django_user_model: Any) -> None:
-    Subject.objects.filter(subject="user-1").update(traits={"plan": "pro"})
+def test_who_page_is_filled_in_from_the_seen_user_for_those_who_may_view_users(
+    client: HttpClient, admin_client: HttpClient, django_user_model: Any
+) -> None:
+    Subject.objects.filter(subject="user-1").update(environment="dev", traits={"plan": "pro", "beta": True})
     user = django_user_model.objects.create_user("somebody", is_staff=True)
     codenames = ["view_cohort", "view_flag", "view_assignment"]
     user.user_permissions.set(Permission.objects.filter(codename__in=codenames))
     client.force_login(user)
 
     page = client.get(reverse("admin:rollout_who"), {"subject": "user-1"})
+    filled = admin_client.get(reverse("admin:rollout_who"), {"subject": "user-1"}).content.decode()
 
     assert page.status_code == 200
     assert "The form shows this user as last seen" not in page.content.decode()
-
-
-def test_who_page_is_filled_in_from_the_seen_user(admin_client: HttpClient) -> None:
-    Subject.objects.filter(subject="user-1").update(environment="dev", traits={"plan": "pro", "beta": True})
-
-    page = admin_client.get(reverse("admin:rollout_who"), {"subject": "user-1"}).content.decode()
-
-    assert "The form shows this user as last seen" in page
-    assert "beta=true\nplan=pro" in page
+    assert "The form shows this user as last seen" in filled
+    assert "beta=true\nplan=pro" in filled
 
 
 @pytest.mark.both_databases

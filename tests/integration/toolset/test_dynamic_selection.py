@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from analytics.events.models import OperationEvent
 from analytics.flags import FlagKey
 from analytics.rollout import assignment
 from analytics.rollout.models import Cohort
@@ -162,8 +161,13 @@ def test_escalation_widens_by_category_then_to_everything_then_refuses(api: Api)
     assert assert_refused(refused, 409, "fully_escalated")["code"] == "CONFLICT"
 
 
-def test_escalated_toolset_serves_the_turn_and_its_telemetry(api: Api) -> None:
-    toolset = escalate(api, request_toolset(api, message="Which tasks are overdue?"), "create_onto_goal")
+def test_escalated_toolset_is_an_event_and_serves_the_turn_and_its_telemetry(api: Api, read_events: Any) -> None:
+    first = request_toolset(api, message="Which tasks are overdue?")
+    toolset = escalate(api, first, "create_onto_goal")
+    [event] = read_events()
+    assert (event.type, event.op, event.surface) == ("escalate", "onto.goal.create", "legacy")
+    assert event.result_count
+    assert list_names(escalate(api, first, "create_onto_goal")) == list_names(toolset)  # it can be sent again
     call = api.post("exec", {"op": "list_onto_tasks"}, **{"Gateway-Toolset": toolset["id"]})
     report = {"toolset": toolset["id"], "turn": "t1", "tool_misses": ["create_onto_goal"]}
 
@@ -199,14 +203,6 @@ def test_audit_gets_no_write_but_the_missing_one(api: Api) -> None:
         assert {name for name, op in toolset["ops"].items() if op["kind"] == "write"} == {"update_onto_task"}
 
 
-def test_escalation_can_be_sent_again(api: Api) -> None:
-    toolset = request_toolset(api, message="Which tasks are overdue?")
-
-    first, again = (escalate(api, toolset, "create_onto_goal") for _ in range(2))
-
-    assert list_names(first) == list_names(again)
-
-
 def test_escalation_for_a_tool_that_does_not_exist_or_may_not_run_is_refused(api: Api, make_key: Any) -> None:
     toolset = request_toolset(api)
     unknown = api.post(f"toolset/{toolset['id']}/escalate", {"missing_tool": "update_onto_tsk"}, **PROJECT)
@@ -219,12 +215,3 @@ def test_escalation_for_a_tool_that_does_not_exist_or_may_not_run_is_refused(api
     own = request_toolset(reader)
     forbidden = reader.post(f"toolset/{own['id']}/escalate", {"missing_tool": "update_onto_task"}, **PROJECT)
     assert_refused(forbidden, 403, "scope_missing")
-
-
-def test_each_escalation_is_an_event(api: Api, read_events: Any) -> None:
-    escalate(api, request_toolset(api, message="Which tasks are overdue?"), "create_onto_goal")
-
-    [event] = read_events()
-    event_fields: OperationEvent = event
-    assert (event_fields.type, event_fields.op, event_fields.surface) == ("escalate", "onto.goal.create", "legacy")
-    assert event_fields.result_count

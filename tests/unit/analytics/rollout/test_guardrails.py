@@ -35,6 +35,12 @@ def add_calls(cohort: str, *, failed: int, total: int, time: datetime = AT - HOU
     )
 
 
+def add_worse_calls(**fields: Any) -> None:
+    """Add calls of which those of the cohort clearly fail more often than others."""
+    add_calls("pilot", failed=30, total=60, **fields)
+    add_calls("", failed=20, total=200)
+
+
 def record_change(cohort: Cohort, time: datetime) -> None:
     audit_log.record_change("cohort", cohort.name, {"percentage": 1}, {"percentage": 5}, by="pia", at=time)
 
@@ -63,8 +69,7 @@ def test_people_who_may_change_cohorts_are_told(cohort: Cohort, settings: Any) -
     for role in ("Product manager", "Auditor"):
         person = User.objects.create_user(role, email=f"{role[0]}@example.com".lower(), is_staff=True)
         person.groups.set(Group.objects.filter(name=role))
-    add_calls("pilot", failed=30, total=60)
-    add_calls("", failed=20, total=200)
+    add_worse_calls()
 
     runs_on(cohort)
 
@@ -98,8 +103,7 @@ def test_cohort_that_is_not_clearly_worse_stays_on(
 
 @for_each("fields", [{"source": "admin"}, {"dry_run": True}, {"type": "help"}], undone=True)
 def test_only_calls_count(cohort: Cohort, fields: dict[str, Any]) -> None:
-    add_calls("pilot", failed=30, total=60, **fields)
-    add_calls("", failed=20, total=200)
+    add_worse_calls(**fields)
 
     assert runs_on(cohort)
 
@@ -120,8 +124,7 @@ def test_only_calls_since_the_last_change_and_of_one_day_count(cohort: Cohort) -
 def test_cohort_without_a_guardrail_or_of_a_flag_that_is_off_is_left_alone(
     cohort: Cohort, django_assert_num_queries: Any
 ) -> None:
-    add_calls("pilot", failed=30, total=60)
-    add_calls("", failed=20, total=200)
+    add_worse_calls()
     cohort.is_guarded = False
     cohort.save()
     with django_assert_num_queries(1):
@@ -134,8 +137,7 @@ def test_cohort_without_a_guardrail_or_of_a_flag_that_is_off_is_left_alone(
 
 
 def test_cohort_that_somebody_switched_on_again_is_no_stop_any_more(cohort: Cohort) -> None:
-    add_calls("pilot", failed=30, total=60)
-    add_calls("", failed=20, total=200)
+    add_worse_calls()
     runs_on(cohort)
 
     cohort.is_on = True

@@ -150,12 +150,9 @@ def test_related_of_a_project_shows_the_next_milestone_notes_and_brain_dumps() -
     assert "b" * 79 + "… 0000" in lines[2]
 
 
-def test_next_milestone_is_found_behind_many_without_a_date() -> None:
+def test_next_milestone_is_found_behind_many_without_a_date_or_said_to_be_perhaps_not_loaded() -> None:
     answers = _list_milestones([None] * 45 + ["2026-05-01T00:00:00Z"], [])
     assert "- Next milestone: Live (2026-05-01)" in read_layer(answers, PROJECT, "related")
-
-
-def test_next_milestone_that_was_perhaps_not_loaded_is_said_to_be() -> None:
     hidden = [None] * 60 + ["2026-05-01T00:00:00Z"]
     reads_on = "may be among more than were loaded; onto.milestone.list reads on."
     assert read_layer(_list_milestones(hidden, []), PROJECT, "related").splitlines()[1:] == [
