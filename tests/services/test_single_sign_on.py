@@ -18,7 +18,7 @@ from pytest_django.plugin import DjangoDbBlocker
 
 from audit.models import AuditEntry
 from tests.support.servers.identity_provider import IdentityProvider, run_identity_provider
-from tests.support.servers.processes import PLAIN_HTTP, Process, Server, eventually, free_port, submit_sign_in
+from tests.support.servers.processes import PLAIN_HTTP, Process, Server, free_port, submit_sign_in, wait_until_ready
 from tests.support.servers.stores import Store
 
 pytestmark = pytest.mark.server
@@ -40,15 +40,8 @@ def run_provider(folder: Path) -> Iterator[str]:
     process = Process(command, environment={"PATH": ""}, folder=folder)
     url = f"http://127.0.0.1:{port}"
 
-    def answers() -> bool:
-        assert process.inner.poll() is None, process.output
-        try:
-            return httpx2.get(f"{url}/.well-known/openid-configuration", **PLAIN_HTTP).status_code == 200
-        except httpx2.TransportError:
-            return False
-
     try:
-        eventually(answers, within=30, what="the provider")
+        wait_until_ready(process, url, "/.well-known/openid-configuration")
         yield url
     finally:
         process.kill()

@@ -10,12 +10,11 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
-import httpx2
 import orjson
 from django.conf import settings
 
 from tests.support.chat.fake_llm import USAGE, build_chat_completion
-from tests.support.servers.processes import PLAIN_HTTP, STARTS_WITHIN, Process, eventually, free_port
+from tests.support.servers.processes import STARTS_WITHIN, Process, answers, eventually, free_port
 from tests.support.upstreams import http_servers
 from tests.support.upstreams.http_servers import ResponseBytes, build_response
 
@@ -33,14 +32,8 @@ def run_chats(*environments: Mapping[str, str]) -> Iterator[list[str]]:
             stack.enter_context(process.stopped_afterwards())
         urls = [f"http://127.0.0.1:{port}" for port in ports]
         for url in urls:
-            eventually(lambda url=url: _answers(url), within=STARTS_WITHIN, what="the chat's start")
+            eventually(lambda url=url: answers(f"{url}/healthz"), within=STARTS_WITHIN, what="the chat's start")
         yield urls
-
-
-def _answers(url: str) -> bool:
-    with suppress(httpx2.TransportError):
-        return httpx2.get(f"{url}/healthz", timeout=5, **PLAIN_HTTP).status_code == 200
-    return False
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,15 @@ import orjson
 from django.conf import settings
 
 from tests.support.servers.environment import build_environment
-from tests.support.servers.processes import PLAIN_HTTP, STARTS_WITHIN, Process, Server, eventually, free_port
+from tests.support.servers.processes import (
+    PLAIN_HTTP,
+    STARTS_WITHIN,
+    Process,
+    Server,
+    answers,
+    eventually,
+    free_port,
+)
 from tests.support.servers.stores import Store
 
 Event = tuple[str, str, dict[str, Any]]  # id, type, data
@@ -33,9 +41,7 @@ class ChatServer:
     def is_alive(self) -> bool:
         """Whether /healthz answers."""
         assert self.process.inner.poll() is None, f"The chat ended:\n{self.process.output}"
-        with suppress(httpx2.TransportError):
-            return httpx2.get(f"{self.url}/healthz", timeout=5, **PLAIN_HTTP).status_code == 200
-        return False
+        return answers(f"{self.url}/healthz")
 
     def client(self, subject: str) -> httpx2.Client:
         headers = {"Authorization": f"Bearer {self.key}", "Gateway-Subject": subject}

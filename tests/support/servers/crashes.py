@@ -18,7 +18,15 @@ from typing import Any
 import httpx2
 
 from tests.support.servers.fault_points import WEB, WORKER
-from tests.support.servers.processes import PLAIN_HTTP, Process, eventually, free_port, start_server, start_worker
+from tests.support.servers.processes import (
+    PLAIN_HTTP,
+    Process,
+    answers,
+    eventually,
+    free_port,
+    start_server,
+    start_worker,
+)
 
 CLIENTS = 6
 WORKERS = 2  # while one restarts, the other takes over its entries
@@ -233,7 +241,7 @@ class Fleet:
             self.processes.append(SupervisedProcess(lambda: start_server(self._variables(WEB), port)))
             for _ in range(WORKERS if self.broker_url else 0):
                 self.processes.append(SupervisedProcess(lambda: start_worker(self._variables(WORKER))))
-            eventually(self._is_ready, within=60, what="the fleet's start")
+            eventually(lambda: answers(f"{self.urls[0]}/readyz"), within=60, what="the fleet's start")
             yield
         finally:
             for each in self.processes:
@@ -248,12 +256,6 @@ class Fleet:
     def armed(self) -> set[str]:
         """Return the points at which no process has died yet."""
         return {path.name for path in self.folder.iterdir()}
-
-    def _is_ready(self) -> bool:
-        try:
-            return httpx2.get(f"{self.urls[0]}/readyz", timeout=5, **PLAIN_HTTP).status_code == 200
-        except httpx2.TransportError:
-            return False
 
     def _variables(self, role: str) -> dict[str, str]:
         return {

@@ -251,14 +251,18 @@ def start_worker(environment: Mapping[str, str]) -> Process:
     return Process(command, environment=environment, folder=settings.BASE_DIR)
 
 
-def wait_until_ready(process: Process, url: str) -> None:
-    """Wait until /readyz returns 200."""
+def wait_until_ready(process: Process, url: str, path: str = "/readyz") -> None:
+    """Wait until a path, by default /readyz, is answered with 200."""
 
-    def ready() -> bool:
+    def is_ready() -> bool:
         assert process.inner.poll() is None, f"The server ended:\n{process.output}"
-        try:
-            return httpx2.get(f"{url}/readyz", timeout=5, **PLAIN_HTTP).status_code == 200
-        except httpx2.TransportError:
-            return False
+        return answers(f"{url}{path}")
 
-    eventually(ready, within=STARTS_WITHIN, what="readiness")
+    eventually(is_ready, within=STARTS_WITHIN, what="readiness")
+
+
+def answers(url: str) -> bool:
+    """Return whether a GET is answered with 200."""
+    with suppress(httpx2.TransportError):
+        return httpx2.get(url, timeout=5, **PLAIN_HTTP).status_code == 200
+    return False

@@ -2,7 +2,6 @@
 
 import asyncio
 import threading
-import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
 from typing import Any
@@ -39,7 +38,7 @@ from registry.imports.mcp_import import digest_tool
 from registry.models import Connection, UpstreamDefinition
 from registry.releases import lifecycle, publishing
 from tests.support.rows.op_entries import build_op_entry
-from tests.support.servers.processes import free_port
+from tests.support.servers.processes import eventually, free_port
 
 NAME = "notes"
 TEXT = {"type": "object", "properties": {"text": {"type": "string"}}}
@@ -90,10 +89,7 @@ class McpUpstream:
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._server.run, daemon=True)
         self._thread.start()
-        until = time.monotonic() + 20
-        while not self._server.started:
-            assert time.monotonic() < until, "The server did not start."
-            time.sleep(0.01)
+        eventually(lambda: self._server.started, within=20, what="the server's start")
 
     @property
     def url(self) -> str:

@@ -52,24 +52,28 @@ def test_command_adds_a_key_to_an_existing_client() -> None:
 
 
 @for_each(
-    "arguments",
+    "arguments, message",
     [
-        ["old", "--ops", "onto.*"],  # ops of an existing client are changed in the console
-        ["old", "--subjects", "acme-*"],
-        ["new", "--scopes", "everything"],
-        ["new", "--rate", "many"],
-        ["x" * 101],
-        [],
+        (("old", "--ops", "onto.*"), ""),  # ops of an existing client are changed in the console
+        (("old", "--subjects", "acme-*"), ""),
+        (("new", "--scopes", "everything"), ""),
+        (("new", "--rate", "many"), ""),
+        (("x" * 101,), ""),
+        ((), ""),
+        (("new", "--days", "0"), "days must be 1 to 3650"),
+        (("new", "--days", "99999999"), "days must be 1 to 3650"),
+        (("new", "--rate", "0"), "at least 1 request per second"),
+        (("new", "--subjects", "acme-*", "--subject", "bob"), "match acme-*"),
+        (("new", "--subject", "é x"), "visible ASCII"),
     ],
     undone=True,
 )
-def test_command_refuses_invalid_arguments_and_creates_nothing(arguments: list[str]) -> None:
+def test_command_refuses_invalid_arguments_and_creates_nothing(arguments: tuple[str, ...], message: str) -> None:
     Client.objects.create(name="old")
 
-    with pytest.raises(CommandError) as error:
+    with pytest.raises(CommandError, match=re.escape(message) or "."):
         run_create_api_key(*arguments)
 
-    assert str(error.value)
     assert not ApiKey.objects.exists()
 
 
@@ -79,21 +83,3 @@ def test_client_with_malformed_patterns_is_invalid(patterns: Any) -> None:
         Client(name="chat", op_patterns=patterns).full_clean()
 
     assert set(error.value.message_dict) == {"op_patterns"}
-
-
-@for_each(
-    "arguments, message",
-    [
-        (("--days", "0"), "days must be 1 to 3650"),
-        (("--days", "-3"), "days must be 1 to 3650"),
-        (("--days", "99999999"), "days must be 1 to 3650"),
-        (("--rate", "0"), "at least 1 request per second"),
-        (("--subjects", "acme-*", "--subject", "bob"), "match acme-*"),
-        (("--subject", "é x"), "visible ASCII"),
-    ],
-    undone=True,
-)
-def test_command_refuses_unusable_options_with_a_message(arguments: tuple[str, ...], message: str) -> None:
-    with pytest.raises(CommandError, match=re.escape(message)):
-        run_create_api_key("chat", *arguments)
-    assert not ApiKey.objects.exists()
