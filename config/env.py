@@ -21,6 +21,7 @@ from typing import Any
 import environ
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
+from django.utils.crypto import salted_hmac
 
 from config.addresses import (
     SQLITE,
@@ -112,6 +113,11 @@ def read_secret(name: str, *, production: bool) -> str:
         return value
     problem = "is too short" if value else "is not set"
     raise InvalidSetting(name, problem, RANDOM.format(50) + ", the same on every machine")
+
+
+def derive_queue_name(secret: str, database: str) -> str:
+    """Return the name of the queue of all processes with this secret key and this database."""
+    return f"gateway-{salted_hmac('gateway.queue', database, secret=secret).hexdigest()[:12]}"
 
 
 def read_token(name: str, *, least: int = 0) -> str:

@@ -377,7 +377,8 @@ CELERY_WORKER_ENABLE_PREFETCH_COUNT_REDUCTION = False
 CELERY_TASK_SERIALIZER = "json"
 CELERY_ACCEPT_CONTENT = ["json"]
 CELERY_TASK_IGNORE_RESULT = True
-CELERY_TASK_DEFAULT_QUEUE = "gateway"
+# Installations that share a broker must not get each other's messages.
+CELERY_TASK_DEFAULT_QUEUE = env.derive_queue_name(SECRET_KEY, DATABASES["default"]["NAME"])
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_POOL = "threads"
 CELERY_WORKER_CONCURRENCY = env.read_number("GATEWAY_BATCH_THREADS", default=8, least=1)

@@ -8,12 +8,14 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from django.db import connection
 from kombu import Connection
 
+from config import env
+from tests.support.servers.environment import SECRETS
 from tests.support.servers.processes import Process, eventually, free_port
 
 STARTS_WITHIN = 60.0  # seconds; RabbitMQ takes ten on a busy machine
-QUEUE = "gateway"
 
 
 class Broker:
@@ -62,8 +64,8 @@ class Broker:
     def answers(self) -> bool:
         """Return whether the broker accepts connections and answers."""
         try:
-            with Connection(self.url, connect_timeout=2) as connection:
-                connection.connect()
+            with Connection(self.url, connect_timeout=2) as broker:
+                broker.connect()
         except Exception:  # each broker has its own errors
             return False
         return True
@@ -83,8 +85,8 @@ class Redis(Broker):
 
     def empty(self) -> None:
         """Delete everything with FLUSHALL: messages, bindings and unacknowledged messages."""
-        with Connection(self.url) as connection:
-            connection.default_channel.client.flushall()
+        with Connection(self.url) as broker:
+            broker.default_channel.client.flushall()
 
 
 class RabbitMQ(Broker):
@@ -134,9 +136,10 @@ class RabbitMQ(Broker):
         self.names.kill()
 
     def empty(self) -> None:
-        """Purge the queue."""
-        with Connection(self.url) as connection:
-            connection.default_channel.queue_purge(QUEUE)
+        """Purge the queue of the servers that use the database of this process."""
+        queue = env.derive_queue_name(SECRETS["SECRET_KEY"], connection.settings_dict["NAME"])
+        with Connection(self.url) as broker:
+            broker.default_channel.queue_purge(queue)
 
 
 BROKERS: dict[str, type[Broker]] = {"redis": Redis, "rabbitmq": RabbitMQ}

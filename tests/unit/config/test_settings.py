@@ -384,6 +384,18 @@ def test_secrets_keep_their_characters() -> None:
     assert read_settings(PRODUCTION | {"SECRET_KEY": secret})["SECRET_KEY"] == secret
 
 
+def test_installations_have_different_queues() -> None:
+    def get_queue(**variables: str) -> str:
+        queue: str = read_settings(PRODUCTION | variables)["CELERY_TASK_DEFAULT_QUEUE"]
+        return queue
+
+    other_secret = "the secret key of another installation"
+    other_database = "postgres://nobody@127.0.0.1:1/other"
+
+    assert len({get_queue(), get_queue(SECRET_KEY=other_secret), get_queue(DATABASE_URL=other_database)}) == 3
+    assert get_queue() == get_queue(DATABASE_URL="postgres://somebody@pool.acme.com:6432/none")  # the same database
+
+
 def test_passwords_of_all_brokers_are_redacted_in_logs() -> None:
     values = read_settings(PRODUCTION | {"CELERY_BROKER_URL": "sentinel://:first@a;sentinel://:second@b"})
 
