@@ -16,7 +16,7 @@ from gateway.contracts.envelopes import Trace
 from gateway.contracts.errors import ConflictError, InvalidRequestError, NotFoundError, PermissionDeniedError
 from gateway.contracts.validation import find_field_errors
 from gateway.recording import call_events
-from gateway.toolset import legacy_selection, service
+from gateway.toolset import legacy_selection, service, shown_ops
 from gateway.toolset.legacy_selection import SelectedToolset
 from gateway.toolset.rendering import BuiltToolset
 from gateway.toolset.selection.candidates import get_category
@@ -135,7 +135,8 @@ def _widen(
     if is_static:
         view = catalog.view_for(caller.visibility)
         is_read_only = caller.context.type in READ_ONLY_CONTEXTS
-        wider = [catalog.ops[path] for path in sorted(view.ops) if not (is_read_only and catalog.ops[path].is_write)]
+        ops = (catalog.ops[path] for path in view.ops)
+        wider = shown_ops.rank_ops(op for op in ops if not (is_read_only and op.is_write))
     else:
         wider = legacy.list_static_ops(catalog, ToolsetRequest.of_caller(caller))
     category = get_category(missing)

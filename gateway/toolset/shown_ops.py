@@ -24,6 +24,7 @@ CONTEXT_ALIASES = {
 READ_ONLY_CONTEXTS = frozenset(("project_audit", "project_forecast"))
 __all__ = ["MAX_TOOLS", "TypedTools", "split_refused"]
 MAX_TOOLS = 128  # tools per request (limit of OpenAI Chat Completions)
+MAIN_ACTIONS = ("list", "search", "get", "create", "update")  # what most messages need, the most needed first
 
 
 def resolve_context(context: str) -> str:
@@ -32,8 +33,20 @@ def resolve_context(context: str) -> str:
 
 
 def list_context_ops(catalog: Catalog, context: str) -> Sequence[CatalogOp]:
-    """Return the ops of a context; for an unknown context, those of the global one."""
+    """Return the ops of a context; for an unknown context, those of the global one.
+
+    They are sorted by path if they fit into a toolset, otherwise by rank: what is cut off must not depend on names.
+    """
     return catalog.get_or_derive(_ContextOps, lambda: _ContextOps(catalog)).get(context)
+
+
+def rank_ops(ops: Iterable[CatalogOp]) -> list[CatalogOp]:
+    """Return ops in the order in which they get a place: the gateway's own before services', main actions first."""
+    return sorted(ops, key=lambda op: (op.is_of_service, _get_action_rank(op), op.op))
+
+
+def _get_action_rank(op: CatalogOp) -> int:
+    return MAIN_ACTIONS.index(op.action) if op.action in MAIN_ACTIONS else len(MAIN_ACTIONS)
 
 
 class _ContextOps:
@@ -48,7 +61,8 @@ class _ContextOps:
         if name not in self._known_contexts:
             name = GLOBAL_CONTEXT
         if name not in self._by_context:
-            self._by_context[name] = [op for op in self._ops if _belongs_to(op, name)]
+            ops = [op for op in self._ops if _belongs_to(op, name)]
+            self._by_context[name] = ops if len(ops) <= MAX_TOOLS else rank_ops(ops)
         return self._by_context[name]
 
     @cached_property

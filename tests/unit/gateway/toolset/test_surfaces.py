@@ -1,7 +1,7 @@
-"""Tools of the legacy surface: op paths in descriptions become tool names."""
+"""Tools of the legacy surface: which ones fit, and tool names for the op paths in descriptions."""
 
 from analytics.flags import Surface
-from gateway.toolset import surfaces
+from gateway.toolset import shown_ops, surfaces
 from gateway.toolset.shown_tools import ToolsetRequest
 from registry.catalog.model import FULL_VISIBILITY
 from tests.support.cpu_budget import assert_cpu_seconds
@@ -25,3 +25,18 @@ def test_op_paths_in_descriptions_become_tool_names() -> None:
 
 def test_very_long_word_in_a_description_does_not_slow_down_the_toolset() -> None:
     assert_cpu_seconds(1, lambda: read_note_description("a" * 100_000))  # the time was quadratic in its length
+
+
+def test_too_many_tools_leave_out_those_of_services_before_the_gateways_own() -> None:
+    imported = [
+        build_op_entry(f"crm.row{number:03}.{action}", action=action, connection="crm")
+        for number in range(shown_ops.MAX_TOOLS // 2)
+        for action in ("archive", "list")
+    ]
+    own = [build_op_entry(f"onto.task.{action}", action=action, connection="workspace") for action in ("move", "list")]
+    shown = surfaces.select_tools(Surface.LEGACY, build_catalog(*imported, *own), ToolsetRequest(FULL_VISIBILITY))
+
+    names = [tool.name for tool in shown.tools]
+    assert len(names) == shown_ops.MAX_TOOLS
+    assert names[:3] == ["onto_task_list", "onto_task_move", "crm_row000_list"]
+    assert shown.left_out == ("crm_row062_archive", "crm_row063_archive")
