@@ -8,13 +8,14 @@ from typing import Any
 
 from django.db import transaction
 
-from analytics.events import event_log
+from analytics.events import event_log, stored_contents
 from analytics.events.models import OperationEvent
 from analytics.flags import FlagKey
 from analytics.rollout.models import Assignment, Subject
 from analytics.rollups import rollup_job
 from analytics.turns.models import ToolSelection
 from demo.traffic import earlier_copy, turns
+from demo.traffic.contents import DemoContents
 from demo.traffic.turns import DemoOp, DemoVariant, TurnGenerator
 from registry.releases import stored_releases
 
@@ -43,9 +44,14 @@ def write(
     `earlier` is the version of the release that the live one is compared with; by default a plainer copy of it.
     """
     variants = _build_variants(at, earlier)
-    event_count = 0
+    event_count, contents = 0, DemoContents()
+    contents_since = at - timedelta(days=stored_contents.get_rules().days)
     with transaction.atomic():
         for batch in _split_into_batches(_generate_turns(variants, at, days, turns_a_day, ops)):
+            for of_turn, _ in batch:
+                for number, event in enumerate(of_turn):
+                    if event["time"] >= contents_since:
+                        event["content"] = contents.build(event, number)
             batch_events = [event for of_turn, _ in batch for event in of_turn]
             event_log.write_events(batch_events)
             ToolSelection.objects.bulk_create([selection for _, selection in batch], batch_size=500)

@@ -96,14 +96,15 @@ def test_key_created_in_the_admin_is_shown_once_and_works(live_catalog: Any, adm
 
 
 def test_a_new_client_leads_to_its_first_key_and_the_key_to_its_first_call(admin_client: HttpClient) -> None:
-    added = admin_client.post(get_admin_url(Client, "add"), {"name": "chat", "op_patterns": "*", "subject_pattern": "*", "is_active": "on"})
+    form = {"name": "chat", "op_patterns": "*", "subject_pattern": "*", "is_active": "on"}
+    added = admin_client.post(get_admin_url(Client, "add"), form)
     page = admin_client.get(added.headers["Location"]).content.decode()
     add_url = f"{get_admin_url(ApiKey, 'add')}?client={Client.objects.get().pk}"
     assert f'href="{add_url}">Add key</a>' in page
-    form = admin_client.get(add_url)
-    assert form.context["adminform"].form["client"].value() == str(Client.objects.get().pk)
-    assert form.context["adminform"].form["scopes"].value() == [Scope.HELP, Scope.EXEC_READ]  # the least
-    assert 'data-scopes="help exec:read"' in form.content.decode()
+    add_page = admin_client.get(add_url)
+    assert add_page.context["adminform"].form["client"].value() == str(Client.objects.get().pk)
+    assert add_page.context["adminform"].form["scopes"].value() == [Scope.HELP, Scope.EXEC_READ]  # the least
+    assert 'data-scopes="help exec:read"' in add_page.content.decode()
 
     key_form = {"client": Client.objects.get().pk, "name": "laptop", "scopes": ["help"], "rate": 7}
     html = unescape(admin_client.post(get_admin_url(ApiKey, "add"), key_form).content.decode())

@@ -32,6 +32,7 @@ from tests.support.clients.api import Api
 from tests.support.console.hostile_pages import choose_in_turn
 from tests.support.console.role_matrix import create_user_with_role
 from tests.support.loops import for_each
+from tests.support.rows.analytics_rows import store_contents
 
 NOW = datetime(2026, 3, 12, 15, 30, tzinfo=UTC)  # a Thursday
 REPORT_NAMES = [report.url_name for report in REPORTS]
@@ -272,6 +273,21 @@ def test_demo_activity_is_written_once_and_counted(frozen_now: None, api: Api) -
     assert repaired == of_turns
     assert set(Assignment.objects.values_list("cohort", flat=True)) == {"copy-a", "copy-b"}
     assert not OperationEvent.objects.filter(time__gt=NOW).exists()
+
+
+def test_demo_activity_says_what_was_sent_on_the_days_that_are_kept(frozen_now: None, live_catalog: Any) -> None:
+    store_contents(2)
+
+    activity.write(at=NOW, days=4, turns_a_day=40)
+
+    stored = OperationEvent.objects.filter(content__isnull=False)
+    assert stored.exists()
+    assert not stored.filter(time__lt=NOW - timedelta(days=2)).exists()
+    wrong = stored.filter(op="onto.task.update", ok=False).exclude(field_errors=[])
+    assert wrong.exists()
+    for event in wrong:
+        [[pointer, _code]] = event.field_errors
+        assert event.content["args"][pointer.removeprefix("/")] in ("finished", "tomorrow")
 
 
 def test_weekly_figures_link_to_the_events_that_they_count(
