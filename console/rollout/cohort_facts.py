@@ -41,7 +41,7 @@ from core.templatetags.admin_format import percent
 DAYS = 28
 SHOWN_METRICS = ("Failure rate", "Turns with a successful call")
 MAX_CHANGES = 6
-STEPS = (5, 25, 50, 100)  # percent, as the buttons of the form
+STEPS = (1, 5, 25, 50, 100)  # percent, as the buttons of the form
 STOP = "stop"
 
 

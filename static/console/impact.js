@@ -60,14 +60,16 @@
       bar.append(button);
       return button;
     };
-    for (const step of [5, 25, 50, 100]) {
+    const isOn = form.elements.namedItem("is_on");
+    for (const step of [1, 5, 25, 50, 100]) {
       addButton(`${step}%`, () => {
         percentage.value = slider.value = step;
         percentage.dispatchEvent(new Event("input", { bubbles: true }));
+        if (isOn && !isOn.checked) isOn.click(); // who chooses a share wants the cohort on
       });
     }
-    const isOn = form.elements.namedItem("is_on");
-    if (isOn) {
+    const exists = !location.pathname.endsWith("/add/");
+    if (isOn && exists) {
       const stop = addButton("", () => isOn.click());
       const describe = () => (stop.textContent = isOn.checked ? "Stop" : "Start again");
       isOn.addEventListener("change", describe);

@@ -124,7 +124,11 @@ def test_cohort_is_created_widened_inspected_and_stopped(
     expect(page.locator("#content")).to_contain_text(NAME)
 
     page.goto(f"/admin/analytics/cohort/{Cohort.objects.get().pk}/change/")
-    page.get_by_role("button", name="Stop", exact=True).click()
+    stop = page.get_by_role("button", name="Stop", exact=True)
+    stop.click()
+    page.get_by_role("button", name="25%", exact=True).click()
+    expect(page.locator("#id_is_on")).to_be_checked()  # who chooses a share wants the cohort on
+    stop.click()
     expect(effect).to_contain_text(match_moves(len(WITHIN_25), "gateway", "legacy"))
     save(page)
     wait_for_gateway_users(ask, set(), users)

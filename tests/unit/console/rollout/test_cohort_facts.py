@@ -181,7 +181,7 @@ def test_only_those_who_may_change_cohorts_take_steps(cohort: Cohort) -> None:
 @for_each(
     "percentage, advice, labels",
     [
-        (0, Advice.WIDEN, ["Widen to 5%", "Stop pilot"]),
+        (0, Advice.WIDEN, ["Widen to 1%", "Stop pilot"]),
         (12.5, Advice.WAIT, ["Widen to 25%", "Stop pilot"]),
         (50, Advice.STOP, ["Stop pilot"]),
         (100, Advice.WIDEN, ["Stop pilot"]),
