@@ -25,7 +25,9 @@ REPAIRED_CALL = FAILED_CALL & Q(Exists(OperationEvent.objects.filter(repairs=Out
 HELP_READ = NOT_TRIED_IN_ADMIN & Q(type__in=HELP_TYPES, ok=True)
 SEARCH = NOT_TRIED_IN_ADMIN & Q(type=OperationEvent.Type.SEARCH, ok=True)
 MISS = SEARCH & Q(result_count=0)
-UNKNOWN_NAME = (CALL & Q(reason=UNKNOWN_OP)) | (NOT_TRIED_IN_ADMIN & Q(type__in=HELP_TYPES, reason=UNKNOWN_PATH))
+UNKNOWN_NAME = CALL & Q(reason=UNKNOWN_OP)
+UNKNOWN_NAME |= NOT_TRIED_IN_ADMIN & Q(type__in=HELP_TYPES, reason=UNKNOWN_PATH)
+UNKNOWN_NAME |= NOT_TRIED_IN_ADMIN & Q(type=OperationEvent.Type.ESCALATE, reason=UNKNOWN_OP)
 
 
 class CountedAs(models.TextChoices):
@@ -103,7 +105,9 @@ def is_search(event: CallFields) -> bool:
 
 
 def is_unknown_name(event: CallFields) -> bool:
-    """Return whether an event is a call or a help read of an unknown name."""
+    """Return whether an event is a call, a help read or an escalation of an unknown name."""
     if event.type in HELP_TYPES:
         return event.reason == UNKNOWN_PATH and not is_tried_in_admin(event)
+    if event.type == OperationEvent.Type.ESCALATE:
+        return event.reason == UNKNOWN_OP and not is_tried_in_admin(event)
     return is_call(event) and event.reason == UNKNOWN_OP

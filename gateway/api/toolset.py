@@ -1,5 +1,6 @@
 """The toolset and telemetry endpoints: what to show the model in a turn, and how the turn went."""
 
+from dataclasses import replace
 from typing import Any
 
 from django.http import HttpResponse
@@ -10,6 +11,7 @@ from rest_framework.request import Request
 from analytics.events.models import OperationEvent
 from analytics.flags import DYNAMIC, STATIC
 from core.text import json_text
+from gateway.access import release_routing
 from gateway.api import requests
 from gateway.api.base import JSON_CONTENT_TYPE, GatewayView, render_envelope
 from gateway.api.endpoint_docs import (
@@ -131,13 +133,11 @@ class EscalationView(GatewayView):
 
     @escalation_by_post
     def post(self, request: Request, id: str) -> HttpResponse:
-        payload = escalation.escalate_toolset(
-            id,
-            requests.read_json_object(request._request),
-            self.require_caller(),
-            request._request.META,
-            self.trace,
-        )
+        body, caller = requests.read_json_object(request._request), self.require_caller()
+        self.requested_path = name if isinstance(name := body.get("missing_tool"), str) else ""
+        toolset = release_routing.verify_toolset(id, key=caller.key, subject=caller.subject)
+        self.caller = replace(caller, routing=toolset.served)  # for the event if it fails
+        payload = escalation.escalate_toolset(toolset, body, self.caller, request._request.META, self.trace)
         return HttpResponse(json_text.dump(payload), content_type=JSON_CONTENT_TYPE)
 
 

@@ -125,7 +125,13 @@ def record_failed_call(
     envelope = envelopes.build_failure(None, error, envelopes.build_meta(trace))
     if caller is not None:
         event = build_event(
-            event_type, caller=caller, trace=trace, name=name, status=error.status, error=envelope["error"]
+            event_type,
+            caller=caller,
+            trace=trace,
+            name=name,
+            release=trace.release,
+            status=error.status,
+            error=envelope["error"],
         )
         event_log.enqueue_event(event)
     return envelope, build_metric_labels(event_type, error=envelope["error"])

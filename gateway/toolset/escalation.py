@@ -2,11 +2,10 @@
 
 import functools
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from analytics.events import event_log
-from analytics.events.models import OperationEvent
+from analytics.events.models import UNKNOWN_OP, OperationEvent
 from analytics.flags import STATIC, Surface
 from core.text import english
 from gateway.access import policies, release_routing, request_context
@@ -44,21 +43,20 @@ STEPS = ("category", "context")
 
 
 def escalate_toolset(
-    token: str, body: dict[str, Any], caller: Caller, meta: Mapping[str, Any], trace: Trace
+    toolset: ToolsetToken, body: dict[str, Any], caller: Caller, meta: Mapping[str, Any], trace: Trace
 ) -> service.ToolsetAnswer:
     """Return the toolset one step wider, with a token for the rest of the turn. Records an event.
 
-    The token given stays valid, so that a chat that did not get the answer can ask again and gets the same step.
+    `caller` has the toolset's routing. The token given stays valid, so that a chat that did not get the answer can ask
+    again and gets the same step.
 
-    Raises InvalidRequestError for a malformed body or toolset, NotFoundError for a tool that does not exist,
+    Raises InvalidRequestError for a malformed body, NotFoundError for a tool that does not exist,
     PermissionDeniedError for one that the caller cannot run, ConflictError if there is nothing wider.
     """
     if errors := find_field_errors(_get_validator(), body):
         raise InvalidRequestError(
             f"The escalation is malformed. {errors[0].message}", reason="malformed_call", field_errors=errors
         )
-    toolset = release_routing.verify_toolset(token, key=caller.key, subject=caller.subject)
-    caller = replace(caller, routing=toolset.served)
     catalog = release_routing.get_catalog(toolset.served)
     trace.release = catalog.version
     caller = request_context.apply_agent(caller, meta, lambda _: catalog)
@@ -104,7 +102,7 @@ def _find_missing_op(name: str, caller: Caller, catalog: Catalog) -> CatalogOp:
     hint = f" Did you mean {', '.join(close_names)}?" if close_names else " No toolset has it."
     raise NotFoundError(
         f"There is no tool of this name.{hint}",
-        reason="unknown_tool",
+        reason=UNKNOWN_OP,
         details={"did_you_mean": close_names} if close_names else None,
     )
 

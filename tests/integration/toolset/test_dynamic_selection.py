@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from analytics.events import event_filters
+from analytics.events.models import OperationEvent
 from analytics.flags import FlagKey
 from analytics.rollout import assignment
 from analytics.rollout.models import Cohort
@@ -206,7 +208,7 @@ def test_audit_gets_no_write_but_the_missing_one(api: Api) -> None:
 def test_escalation_for_a_tool_that_does_not_exist_or_may_not_run_is_refused(api: Api, make_key: Any) -> None:
     toolset = request_toolset(api)
     unknown = api.post(f"toolset/{toolset['id']}/escalate", {"missing_tool": "update_onto_tsk"}, **PROJECT)
-    assert assert_refused(unknown, 404, "unknown_tool")["details"]["did_you_mean"][0] == "update_onto_task"
+    assert assert_refused(unknown, 404, "unknown_op")["details"]["did_you_mean"][0] == "update_onto_task"
     malformed = api.post(f"toolset/{toolset['id']}/escalate", {"missing": "x"}, **PROJECT)
     assert_refused(malformed, 400, "malformed_call")
     assert_refused(api.post("toolset/nonsense/escalate", {"missing_tool": "x"}), 400, "unknown_toolset")
@@ -215,3 +217,12 @@ def test_escalation_for_a_tool_that_does_not_exist_or_may_not_run_is_refused(api
     own = request_toolset(reader)
     forbidden = reader.post(f"toolset/{own['id']}/escalate", {"missing_tool": "update_onto_task"}, **PROJECT)
     assert_refused(forbidden, 403, "scope_missing")
+
+
+def test_tool_that_a_model_made_up_counts_as_an_unknown_name(api: Api, read_events: Any) -> None:
+    toolset = request_toolset(api)
+    api.post(f"toolset/{toolset['id']}/escalate", {"missing_tool": "close_ticket"}, **PROJECT)
+
+    read_events()
+    [event] = OperationEvent.objects.filter(event_filters.UNKNOWN_NAME)
+    assert (event.op, event.tool_name, event.release) == ("close_ticket", "", toolset["release"])
