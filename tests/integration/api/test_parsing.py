@@ -34,15 +34,12 @@ def test_body_that_is_not_a_strict_json_object_is_refused_with_the_rule(
     assert error["help_path"] == "root"
 
 
-def test_empty_exec_object_gets_an_example_call_that_works(api: Api) -> None:
+def test_empty_help_object_gets_the_root_and_an_empty_exec_object_an_example_call_that_works(api: Api) -> None:
+    assert api.post("help", {}).json()["path"] == "root"
     error = assert_refused(api.post("exec", {}), 400, "empty_call")
 
     example = json.loads(error["message"].partition("such as ")[2].removesuffix("."))
     assert api.post("exec", example).status_code in (200, 404)  # the call is valid, but its row may not exist
-
-
-def test_empty_help_object_gets_the_root(api: Api) -> None:
-    assert api.post("help", {}).json()["path"] == "root"
 
 
 # Help bodies, and the JSON pointers of their field errors.

@@ -91,7 +91,7 @@ def test_files_expire(api: Api, settings: Any) -> None:
     assert not StoredFile.objects.exists()
 
 
-def test_one_user_stores_so_many_files_and_nobody_else_has_fewer(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_user_stores_so_much_and_nobody_else_has_less(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(result_values, "MAX_FILES", 2)
     for _ in range(2):
         store(api)
@@ -104,12 +104,7 @@ def test_one_user_stores_so_many_files_and_nobody_else_has_fewer(api: Api, monke
     assert store(api, subject="ben")["id"]
     StoredFile.objects.filter(subject="demo-user").update(expires_at=timezone.now())
     assert store(api)["id"]
-
-
-def test_one_user_stores_so_many_bytes(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(result_values, "MAX_TOTAL_BYTES", 11)  # a file has 6
-    store(api)
-
     with pytest.raises(PermissionDeniedError):
         store(api)
 

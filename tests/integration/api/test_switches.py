@@ -69,24 +69,15 @@ def test_batch_refuses_ops_that_are_off_and_runs_the_others(api: Api) -> None:
     assert (help_result["ok"], help_result["error"]["details"]["reason"]) == (False, "unknown_path")
 
 
-def test_missing_permission_is_reported_before_the_switch(api: Api, make_api: Any) -> None:
+def test_switch_comes_after_the_permission_and_before_the_confirmation(api: Api, make_api: Any) -> None:
     set_switch("op", "onto.task.update")
-
-    error = assert_refused(
-        make_api(op_patterns=["util.*"]).post("exec", {"op": "onto.task.update", "args": UPDATE}), 403, "op_not_allowed"
-    )
-
-    assert REASON not in error["message"]
-
-
-def test_op_that_is_off_needs_no_confirmation(api: Api, make_api: Any) -> None:
     set_switch("op", "onto.task.delete")
+    update = {"op": "onto.task.update", "args": UPDATE}
+    delete = {"op": "onto.task.delete", "args": {"task_id": DEMO_TASK_ID}}
 
-    assert_refused(
-        make_api(confirms=True).post("exec", {"op": "onto.task.delete", "args": {"task_id": DEMO_TASK_ID}}),
-        403,
-        "switched_off",
-    )
+    error = assert_refused(make_api(op_patterns=["util.*"]).post("exec", update), 403, "op_not_allowed")
+    assert REASON not in error["message"]
+    assert_refused(make_api(confirms=True).post("exec", delete), 403, "switched_off")
 
 
 def test_list_op_does_not_replace_a_get_when_it_is_off(api: Api) -> None:

@@ -69,9 +69,5 @@ def test_updates_are_unwrapped_with_a_warning(api: Api) -> None:
         "Read updates.status as state_key.",
         "Read the members of updates as arguments.",
     ]
-
-
-def test_updates_of_a_project_are_unwrapped(api: Api) -> None:
     assert api.exec("update_project", {"project_id": DEMO_PROJECT_ID, "updates": {"name": "Relaunch"}})["ok"]
-
     assert Project.objects.get(pk=DEMO_PROJECT_ID).name == "Relaunch"

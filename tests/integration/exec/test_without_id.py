@@ -75,17 +75,20 @@ def test_malformed_or_misspelt_id_does_not_run_the_list(api: Api, args: dict[str
     assert "executed_op" not in response.json()["meta"]
 
 
-def test_invalid_list_args_are_refused(api: Api) -> None:
-    error = assert_refused(api.post("exec", {"op": "onto.task.get", "args": {"limit": 500}}), 400, "invalid_args")
+@for_each(
+    "op, args, error",
+    [
+        ("onto.project.get", {}, ("/project_id", "required")),
+        ("onto.requirement.get", {}, ("/requirement_id", "required")),
+        ("onto.task.get", {"limit": 500}, ("/limit", "maximum")),  # of the list
+    ],
+)
+def test_other_gets_need_their_id_and_a_list_valid_args(
+    api: Api, op: str, args: dict[str, int], error: tuple[str, str]
+) -> None:
+    refused = assert_refused(api.post("exec", {"op": op, "args": args}), 400, "invalid_args")
 
-    assert [each["path"] for each in error["details"]["field_errors"]] == ["/limit"]
-
-
-@for_each("op", ["onto.project.get", "onto.requirement.get"])
-def test_other_gets_need_their_id(api: Api, op: str) -> None:
-    error = assert_refused(api.post("exec", {"op": op, "args": {}}), 400, "invalid_args")
-
-    assert [each["code"] for each in error["details"]["field_errors"]] == ["required"]
+    assert [(each["path"], each["code"]) for each in refused["details"]["field_errors"]] == [error]
 
 
 def test_list_does_not_run_without_permission(live_catalog: Any, make_api: Callable[..., Api]) -> None:

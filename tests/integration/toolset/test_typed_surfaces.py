@@ -87,19 +87,14 @@ def test_empty_pin_pins_nothing_in_its_context(api: Api) -> None:
     assert list_names(request_toolset(api, "hybrid", **IN_PROJECT)) == GATEWAY_TOOLS
 
 
-def test_pinned_ops_over_the_budget_are_left_out(api: Api) -> None:
+def test_pinned_ops_over_the_budget_or_that_the_caller_may_not_run_are_left_out(api: Api, make_key: Any) -> None:
     pin("onto.project.create", "util.profile.get", max_tokens=300)
-    publish_draft()
-
-    assert list_names(request_toolset(api, "hybrid"))[3:] == ["get_user_profile"]
-
-
-def test_pinned_ops_that_the_caller_may_not_run_are_left_out(api: Api, make_key: Any) -> None:
-    pin("onto.task.update", "onto.task.list")
+    pin("onto.task.update", "onto.task.list", context="project")
     publish_draft()
     reader = Api(make_key(scopes=["toolset", "preview", "exec:read"]))
 
-    assert list_names(request_toolset(reader, "hybrid"))[3:] == ["list_onto_tasks"]
+    assert list_names(request_toolset(api, "hybrid"))[3:] == ["get_user_profile"]
+    assert list_names(request_toolset(reader, "hybrid", **IN_PROJECT))[3:] == ["list_onto_tasks"]
 
 
 def test_call_of_a_pinned_tool_goes_through_exec_unchanged(api: Api) -> None:
@@ -162,18 +157,13 @@ def test_native_search_loads_typed_tools(api: Api) -> None:
             assert {each["tool_name"] for each in answer["tools"]} <= {tool["name"] for tool in toolset["tools"]}
 
 
-def test_examples_of_native_tools_are_valid_for_their_schema(api: Api) -> None:
-    tools = request_toolset(api, "native", "anthropic")["tools"][1:]
+def test_native_tools_have_valid_examples_and_count_as_what_the_model_is_shown_at_first(api: Api) -> None:
+    toolset = request_toolset(api, "native", "anthropic")
 
-    for tool in tools:
+    for tool in toolset["tools"][1:]:
         validator = SchemaValidator(tool["input_schema"])
         for example in tool["input_examples"]:
             assert validator.find_problems(example) == [], tool["name"]
-
-
-def test_native_tokens_count_what_the_model_is_shown_at_first(api: Api) -> None:
-    toolset = request_toolset(api, "native", "anthropic")
-
     assert toolset["tokens"] < 250 < token_budget.count(str(toolset["tools"]))
 
 
