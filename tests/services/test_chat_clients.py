@@ -3,10 +3,9 @@
 import os
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
-import httpx2
 import pytest
 
 from chat.scripted_model.scripts import SUGGESTIONS
@@ -14,7 +13,7 @@ from chat.scripted_model.server import ScriptedModelServer
 from tests.services.test_chat import start_chat
 from tests.support.cpu_budget import is_thorough
 from tests.support.servers.chat import ChatServer
-from tests.support.servers.processes import PLAIN_HTTP, STARTS_WITHIN, Process, eventually, free_port
+from tests.support.servers.processes import Process, free_port, wait_until_ready
 from tests.support.upstreams.mcp_programs import run
 from workspace.demo import DEMO_SUBJECT
 from workspace.models import Task
@@ -59,16 +58,10 @@ def serve_recordings(folder: Path, *arguments: str) -> Iterator[str]:
     command = ["npx", "llmock", "--port", str(port), "--fixtures", "recorded", *arguments]
     process = Process(command, environment=dict(os.environ), folder=folder)
     try:
-        eventually(lambda: answers(f"http://127.0.0.1:{port}/health"), within=STARTS_WITHIN, what="aimock's start")
+        wait_until_ready(process, f"http://127.0.0.1:{port}", "/health")
         yield f"http://127.0.0.1:{port}/v1"
     finally:
         process.kill()
-
-
-def answers(url: str) -> bool:
-    with suppress(httpx2.TransportError):
-        return httpx2.get(url, **PLAIN_HTTP).status_code == 200
-    return False
 
 
 def ask(chat: ChatServer) -> tuple[str, list[tuple[str, str]]]:

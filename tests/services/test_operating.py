@@ -38,6 +38,7 @@ from tests.support.servers.processes import (
     kill_process,
     wait_until_ready,
 )
+from tests.support.servers.production import run_manage
 from tests.support.servers.stores import Store
 from workspace.demo import DEMO_PROJECT_ID
 from workspace.models import Task
@@ -140,15 +141,7 @@ def test_command_runs_in_a_fresh_container(store: Store) -> None:
         "ALLOWED_HOSTS": HOST,
         "DATABASE_URL": store.url,
     }
-    ran = subprocess.run(
-        [sys.executable, "manage.py", "migrate", "--plan"],
-        cwd=settings.BASE_DIR,
-        env={"PATH": os.environ["PATH"], **variables},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    ran = run_manage("migrate", "--plan", **variables)
 
     assert ran.returncode == 0, ran.stderr
 

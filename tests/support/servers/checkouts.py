@@ -26,6 +26,7 @@ from tests.support.servers.processes import (
     submit_sign_in,
     wait_until_ready,
 )
+from tests.support.servers.production import run_python
 
 NOT_COPIED = (".*", "var", "tests", "benchmarks")
 
@@ -49,15 +50,7 @@ class Checkout:
 
     def command(self, *arguments: str, **variables: str) -> "subprocess.CompletedProcess[str]":
         """Run a manage.py command until it ends."""
-        return subprocess.run(
-            [sys.executable, "manage.py", *arguments],
-            cwd=self.folder,
-            env={**self.environment, **variables},
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
+        return run_python("manage.py", *arguments, folder=self.folder, **self.variables | variables)
 
     def evaluate(self, expression: str, *, first: str = "pass") -> Any:
         """Evaluate a Python expression with manage.py shell after some statements, and return its JSON value."""

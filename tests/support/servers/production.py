@@ -4,6 +4,7 @@ import os
 import secrets
 import subprocess
 import sys
+from pathlib import Path
 
 from django.conf import settings
 
@@ -21,11 +22,11 @@ def run_manage(*command: str, **variables: str) -> "subprocess.CompletedProcess[
     return run_python("manage.py", *command, **variables)
 
 
-def run_python(*command: str, **variables: str) -> "subprocess.CompletedProcess[str]":
-    """Run Python in the project's folder with only these variables and PATH."""
+def run_python(*command: str, folder: Path = settings.BASE_DIR, **variables: str) -> "subprocess.CompletedProcess[str]":
+    """Run Python in a folder, by default the project's, with only these variables and PATH."""
     return subprocess.run(
         [sys.executable, *command],
-        cwd=settings.BASE_DIR,
+        cwd=folder,
         env={"PATH": os.environ["PATH"], **variables},
         capture_output=True,
         text=True,
