@@ -61,7 +61,12 @@ def test_timeline_shows_names_and_notes_as_text_and_what_comes_next(admin_client
     lifecycle.name_release(published, name=HOSTILE, labels=[], by="ann", at=timezone.now())
     Activation.objects.update(note=HOSTILE, lost_because=HOSTILE)
     ScheduledPublish.objects.create(
-        version="0", summary="2 ops", publish_at=timezone.now(), created_by="ada", created_at=timezone.now()
+        version=publishing.compute_draft_version(),
+        live_version=published.version,
+        summary="2 ops",
+        publish_at=timezone.now(),
+        created_by="ada",
+        created_at=timezone.now(),
     )
 
     page = read_text(admin_client.get(get_registry_url(Activation, "changelist")))

@@ -91,6 +91,7 @@ def test_changed_draft_is_not_published_and_the_page_says_why(
         change_op("Changed")
         assert publishing.compute_draft_version() == scheduled
     assert "<strong>will not be published</strong>" in read_text(admin_client.get(reverse(URL)))
+    assert "Will not be published" in read_text(admin_client.get(reverse("admin:registry_activation_changelist")))
 
     row = run_job(monkeypatch)
 
