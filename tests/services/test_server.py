@@ -113,18 +113,7 @@ def test_every_worker_refuses_a_revoked_key_within_two_seconds(shared_server: Se
         assert [read_help(http).status_code for http in workers.values()] == [200, 200]  # the other key goes on
 
 
-def test_server_stops_while_a_client_never_finishes_its_request(server: Server) -> None:
-    with socket.create_connection(("127.0.0.1", server.port)) as slow:
-        slow.sendall(
-            b"POST /api/v1/help HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 9\r\n"
-            + f"Authorization: Bearer {server.key}\r\n\r\n{{".encode()
-        )
-        assert server.help().status_code == 200  # meanwhile the other threads go on
-
-        assert server.process.stop(signal.SIGINT) == 0
-
-
-def test_server_goes_on_when_its_workers_die_again_and_again(server: Server) -> None:
+def test_server_goes_on_when_its_workers_die_and_stops_while_a_client_sends(server: Server) -> None:
     for _ in range(3):  # the same worker again, and its neighbour, within the seconds that a worker takes to start
         with server.workers() as workers:
             for process in workers:
@@ -139,3 +128,12 @@ def test_server_goes_on_when_its_workers_die_again_and_again(server: Server) -> 
     for _ in range(100):  # the port stays open while all workers are dead
         socket.create_connection(("127.0.0.1", server.port)).close()
     assert server.help().status_code == 200
+
+    with socket.create_connection(("127.0.0.1", server.port)) as slow:  # whose request never ends
+        slow.sendall(
+            b"POST /api/v1/help HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 9\r\n"
+            + f"Authorization: Bearer {server.key}\r\n\r\n{{".encode()
+        )
+        assert server.help().status_code == 200  # meanwhile the other threads go on
+
+        assert server.process.stop(signal.SIGINT) == 0

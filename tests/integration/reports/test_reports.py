@@ -138,7 +138,7 @@ def test_every_link_of_a_report_opens(demo_activity: int, admin_client: HttpClie
             links_by_shape[shape].add(link)
 
     for number, links in enumerate(links_by_shape.values()):
-        for link in choose_in_turn(sorted(links), min(3, len(links)), number):
+        for link in choose_in_turn(sorted(links), 1, number):
             assert admin_client.get(link).status_code == 200, link
 
 
