@@ -46,7 +46,6 @@ def test_folder_of_metrics_that_cannot_be_made_ends_the_server_with_one_sentence
     ("url", "sentence"),
     [
         ("sqlite:///{folder}/empty.sqlite3", "The database lacks tables or columns of this version. Run: "),
-        ("sqlite:///{folder}/no/such/folder.sqlite3", "The database cannot be used; see DATABASE_URL. unable to open"),
         ("postgres://user:hunter2@127.0.0.1:1/name", "The database cannot be used; see DATABASE_URL. connection "),
     ],
 )
