@@ -12,8 +12,9 @@ def test_event_fields_are_the_columns_of_the_model() -> None:
     assert set(names) == {field.name for field in OperationEvent._meta.concrete_fields}
 
 
-def test_every_event_field_except_the_id_is_shown_and_described_in_one_sentence() -> None:
-    assert [field.name for field in EVENT_FIELDS if not field.places] == ["id"]
+def test_every_event_field_is_shown_and_described_in_one_sentence() -> None:
+    # The page shows contents above the fields.
+    assert [field.name for field in EVENT_FIELDS if not field.places] == ["id", "content"]
     for field in EVENT_FIELDS:
         assert field.description.endswith("."), field.name
         assert "|" not in field.description, field.name  # would break a table in the docs

@@ -50,7 +50,7 @@ def test_steps_have_kinds_times_and_repairs() -> None:
     assert trace.gateway_ms == 1_050
     assert (trace.failed, trace.repaired) == (1, 1)
     assert (trace.steps[2].repaired_by, trace.steps[3].repairs) == (4, 3)
-    assert trace.steps[2].problem == "/due_at format"
+    assert trace.steps[2].problem == "due_at: wrong format"
 
 
 @pytest.mark.parametrize(

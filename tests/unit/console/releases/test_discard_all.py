@@ -74,7 +74,7 @@ def test_discarding_sets_the_draft_to_what_is_live(admin_client: Client, publish
 def test_edits_of_other_entries_can_be_kept(admin_client: Client, published: Release, newer: Release) -> None:
     change_row(Group.objects.get(path="onto"), summary="Since then")
     asked = read_text(run_action(admin_client, "make_live", published))
-    assert "Of these, 2 ops are as in" in asked
+    assert "Of these, 2 ops come from" in asked
     assert "<td>–</td>" in asked
 
     answer(admin_client, newer, "from_release")
