@@ -10,7 +10,7 @@ from django.db import InterfaceError, OperationalError
 from django.utils import timezone
 
 from analytics.flags import DYNAMIC, FlagKey, Surface
-from analytics.rollout import assignment, exposures
+from analytics.rollout import assignment, evaluation, exposures
 from analytics.rollout.assignment import Routing
 from analytics.rollout.evaluation import EvaluationDetails
 from core.database.deadlines import Deadline, DeadlineExceeded
@@ -161,6 +161,7 @@ def _decide_surface(caller: Caller, surface: str | None, format: str) -> tuple[R
     served = _route_native(served, format)
     if served.surface == Surface.LEGACY:
         outcomes.append(assignment.evaluate_flag(FlagKey.SELECTION, caller.evaluation_context))
+        served = replace(served, cohort=evaluation.join_cohort_names(outcomes))
     return served, outcomes
 
 

@@ -219,6 +219,16 @@ def test_escalation_for_a_tool_that_does_not_exist_or_may_not_run_is_refused(api
     assert_refused(forbidden, 403, "scope_missing")
 
 
+def test_calls_of_a_turn_are_recorded_with_the_cohort_of_its_selection(api: Api, read_events: Any) -> None:
+    toolset = request_toolset(api)
+    escalated = escalate(api, toolset, "create_onto_goal")
+    for id in (toolset["id"], escalated["id"]):
+        api.post("exec", {"op": "onto.task.list"}, Gateway_Toolset=id, **PROJECT)
+
+    assert (toolset["cohort"], escalated["cohort"]) == ("lean", "lean")
+    assert [event.cohort for event in read_events()] == ["lean"] * 3
+
+
 def test_tool_that_a_model_made_up_counts_as_an_unknown_name(api: Api, read_events: Any) -> None:
     toolset = request_toolset(api)
     api.post(f"toolset/{toolset['id']}/escalate", {"missing_tool": "close_ticket"}, **PROJECT)
