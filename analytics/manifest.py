@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from analytics import retention
 from analytics.events import event_log, stored_contents
-from analytics.rollout import assignment, guardrails
+from analytics.rollout import assignment, guardrails, miss_alert
 from analytics.rollups import rollup_job
 from core.manifest import AuditKind, Job, Manifest
 
@@ -12,6 +12,7 @@ MANIFEST = Manifest(
     jobs=[
         Job("rollups.run", rollup_job.run_rollup, timedelta(minutes=1)),
         Job("guardrails.stop_worse_cohorts", guardrails.stop_worse_cohorts, timedelta(minutes=1)),
+        Job("guardrails.check_misses", miss_alert.check_misses, timedelta(minutes=1)),
         Job("events.delete_old", retention.delete_events, timedelta(minutes=10)),
         Job("events.delete_contents", retention.delete_contents, timedelta(minutes=10)),
         Job("events.delete_turns", retention.delete_turns, timedelta(minutes=10)),
@@ -26,6 +27,7 @@ MANIFEST = Manifest(
         "report": AuditKind("report"),
         "view": AuditKind("saved view"),
         "contents": AuditKind("stored contents"),
+        "alert": AuditKind("alert"),
     },
     areas={
         "rollout": ["analytics.flag", "analytics.cohort", "analytics.cohortrule"],

@@ -27,6 +27,7 @@ from analytics.turns.models import ToolSelection
 HAS_MISS = ~Q(missed=[])
 HAS_ESCALATION = ~Q(escalated=[])
 ALERT_MISS_RATE = 0.05  # of the turns of the last 24 hours
+RECOVERED_MISS_RATE = 0.04  # lower, so that a rate near the threshold does not open the alert again and again
 ALERT_MIN_TURNS = 100  # fewer turns say too little
 MISSED_TOOL_PARAMETER = "missed_tool"  # query parameter of the list of tool selections
 
@@ -93,6 +94,19 @@ class RecentMisses:
     def is_alarming(self) -> bool:
         """Whether there are enough turns, and more than the threshold missed a tool."""
         return self.turns >= ALERT_MIN_TURNS and self.rate > ALERT_MISS_RATE
+
+    @property
+    def has_recovered(self) -> bool:
+        """Whether there are enough turns, and few enough missed a tool to close an open alert."""
+        return self.turns >= ALERT_MIN_TURNS and self.rate <= RECOVERED_MISS_RATE
+
+    @property
+    def summary(self) -> str:
+        """The rate and the threshold, in words."""
+        return (
+            f"{self.rate:.{0 if self.rate >= 0.1 else 1}%} of the {self.turns:,} turns of the last 24 hours called a "
+            f"tool that they were not given; the threshold is {ALERT_MISS_RATE:.1%}."
+        )
 
 
 class _JSONArrayLength(Func):

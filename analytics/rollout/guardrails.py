@@ -114,11 +114,11 @@ def _stop_cohort(cohort: Cohort, reading: GuardrailReading, *, at: datetime) -> 
     subject = f"The cohort {current.name} was stopped automatically"
     page = reverse("admin:analytics_cohort_change", args=[current.pk])
     message = OutgoingMessage(EVENT, subject, f"{subject}. {reason} Its users get what everyone else gets.", page, BY)
-    outbox.notify(message, recipients=_find_recipients(), at=at)
+    outbox.notify(message, recipients=find_recipients(), at=at)
     log.warning("cohort.stopped name=%s failed=%s calls=%s", current.name, reading.own.hits, reading.own.total)
 
 
-def _find_recipients() -> list[str]:
+def find_recipients() -> list[str]:
     """Return the e-mail addresses of the users who can change cohorts."""
     users = User.objects.with_perm("analytics.change_cohort", backend="django.contrib.auth.backends.ModelBackend")
     rows = users.filter(is_staff=True).exclude(email="").order_by("pk")

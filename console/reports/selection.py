@@ -5,7 +5,7 @@ from django.utils import timezone
 
 from analytics.reports import selection
 from analytics.reports.report_filter import ReportFilter
-from analytics.reports.selection import ALERT_MISS_RATE, MISSED_TOOL_PARAMETER, RecentMisses, SelectionTotals
+from analytics.reports.selection import MISSED_TOOL_PARAMETER, RecentMisses, SelectionTotals
 from analytics.turns.models import ToolSelection
 from console.reports.by_op import map_op_urls
 from console.reports.parts import report_query, tables
@@ -90,11 +90,7 @@ def _describe_alert(misses: RecentMisses) -> str:
     """Say that too many turns of the last 24 hours missed a tool; empty if not."""
     if not misses.is_alarming:
         return ""
-    return (
-        f"{tables.format_rate(misses.rate)} of the {tables.format_count(misses.turns)} turns of the last 24 hours "
-        f"called a tool that they were not given; the threshold is {tables.format_rate(ALERT_MISS_RATE)}. "
-        "See the most missed tools below."
-    )
+    return f"{misses.summary} See the most missed tools below."
 
 
 def _build_kinds_table(scope: ReportFilter) -> ReportTable:
