@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from django.db import DatabaseError
@@ -215,10 +216,7 @@ def test_event_of_a_write_is_stored_before_the_response(api: Api) -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_write_is_undone_when_its_event_cannot_be_stored(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(event: dict[str, Any]) -> None:
-        raise DatabaseError("no space left")
-
-    monkeypatch.setattr(event_log, "record_event", fail)
+    monkeypatch.setattr(event_log, "record_event", Mock(side_effect=DatabaseError("no space left")))
     response = api.post(
         "exec", {"op": "onto.task.delete", "args": {"task_id": DEMO_TASK_ID}, "idempotency_key": "once"}
     )

@@ -56,11 +56,8 @@ def test_readyz_fails_before_the_first_release(client: Client, db: None) -> None
 def test_readyz_fails_while_the_database_does_not_answer(
     api: Api, client: Client, monkeypatch: pytest.MonkeyPatch, failure: Exception
 ) -> None:
-    def fail() -> None:
-        raise failure
-
     with monkeypatch.context() as patch:
-        patch.setattr(connection, "cursor", fail)
+        patch.setattr(connection, "cursor", Mock(side_effect=failure))
         ready, alive = client.get("/readyz"), client.get("/healthz")
 
     assert ready.status_code == 503
@@ -161,12 +158,9 @@ def test_write_check_writes_at_most_every_few_seconds(api: Api, monkeypatch: pyt
 def test_exec_is_unavailable_and_help_works_without_the_database(
     api: Api, monkeypatch: pytest.MonkeyPatch, failure: Exception
 ) -> None:
-    def fail() -> None:
-        raise failure
-
     api.help("root")
     with monkeypatch.context() as patch:
-        patch.setattr(connection, "cursor", fail)
+        patch.setattr(connection, "cursor", Mock(side_effect=failure))
         help_response, list_response = api.post("help", {}), api.post("exec", {"op": "onto.task.list", "args": {}})
 
     assert help_response.status_code == 200  # from memory

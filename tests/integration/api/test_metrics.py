@@ -4,6 +4,7 @@ import json
 import logging
 from collections.abc import Callable
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from django.db import DatabaseError
@@ -104,15 +105,13 @@ def count_all_calls() -> float:
 
 
 def test_write_whose_commit_fails_is_counted_as_failed(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(_: Any) -> None:
-        raise DatabaseError("the commit failed")
-
     ok, failed, all_before = (
         count_calls("exec", "write"),
         count_calls("exec", "write", "INTERNAL", "internal"),
         count_all_calls(),
     )
-    monkeypatch.setattr("gateway.execution.local_write.event_log.record_event", fail)
+    failure = Mock(side_effect=DatabaseError("the commit failed"))
+    monkeypatch.setattr("gateway.execution.local_write.event_log.record_event", failure)
 
     api.exec("onto.task.create", {"project_id": DEMO_PROJECT_ID, "title": "x"})
 

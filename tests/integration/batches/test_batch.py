@@ -5,7 +5,9 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
+from itertools import chain, repeat
 from typing import Any
+from unittest.mock import DEFAULT, Mock
 from uuid import uuid4
 
 import pytest
@@ -400,14 +402,8 @@ def test_background_batch_continues_after_a_caller_waited_for_it(
 def test_batch_is_answered_after_a_brief_database_outage(
     api: Api, embedded_worker: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    original, faults = store.load_entry_states, iter([OperationalError("gone"), InterfaceError("still gone")])
-
-    def fail_twice(batch: Batch) -> Any:
-        for fault in faults:
-            raise fault
-        return original(batch)
-
-    monkeypatch.setattr(service.store, "load_entry_states", fail_twice)
+    outage = chain([OperationalError("gone"), InterfaceError("still gone")], repeat(DEFAULT))
+    monkeypatch.setattr(store, "load_entry_states", Mock(wraps=store.load_entry_states, side_effect=outage))
 
     assert send_batch(api, build_create_entry("During"))["ok"]
     assert Task.objects.filter(title="During").count() == 1
@@ -416,14 +412,8 @@ def test_batch_is_answered_after_a_brief_database_outage(
 def test_entry_that_lost_its_connection_is_run_again(
     api: Api, embedded_worker: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    original, faults = local_write.run, iter([OperationalError("gone")])
-
-    def fail_once(*arguments: Any) -> Any:
-        for fault in faults:
-            raise fault
-        return original(*arguments)
-
-    monkeypatch.setattr(local_write, "run", fail_once)
+    outage = chain([OperationalError("gone")], repeat(DEFAULT))
+    monkeypatch.setattr(local_write, "run", Mock(wraps=local_write.run, side_effect=outage))
 
     assert send_batch(api, build_create_entry("Lost"))["ok"]
     assert Task.objects.filter(title="Lost").count() == 1
@@ -433,10 +423,7 @@ def test_entry_that_lost_its_connection_is_run_again(
 def test_batch_is_not_reported_as_undone_when_its_results_cannot_be_read(
     api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(*_: Any, **__: Any) -> None:
-        raise OperationalError("gone")
-
-    monkeypatch.setattr(responses, "build_results", fail)
+    monkeypatch.setattr(responses, "build_results", Mock(side_effect=OperationalError("gone")))
 
     error = assert_refused(api.post("batch", {"ops": [build_create_entry("Done")]}), 503, "unavailable")
 

@@ -3,6 +3,7 @@
 import threading
 from datetime import timedelta
 from typing import Any
+from unittest.mock import Mock
 
 import orjson
 import pytest
@@ -166,12 +167,9 @@ def test_all_events_of_a_long_turn_are_kept_until_minutes_after_its_end() -> Non
 
 
 def test_turn_whose_thread_cannot_start_does_not_block_its_conversation(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: Any, **__: Any) -> None:
-        raise RuntimeError("can't start new thread")
-
     monkeypatch.setattr(event_writer, "_running", {})
     monkeypatch.setattr(event_writer, "_thread", threading.current_thread())  # it seems to run already
-    monkeypatch.setattr(turn_runner, "start_thread", refuse)
+    monkeypatch.setattr(turn_runner, "start_thread", Mock(side_effect=RuntimeError("can't start new thread")))
     new = start_turn.start_turn(
         subject="ana", message="Hello", session_id=None, context=None, decisions=(), at=timezone.now()
     )

@@ -3,6 +3,7 @@
 import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 import time_machine
@@ -137,10 +138,7 @@ def test_locked_sign_in_says_until_when(client: HttpClient, ana: User) -> None:
 def test_busy_password_hashing_is_said_on_the_form(
     client: HttpClient, ana: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(*_: Any, **__: Any) -> Any:
-        raise throttle.PasswordHashingBusy
-
-    monkeypatch.setattr("chat.pages.sign_in.LoginView.post", refuse)
+    monkeypatch.setattr("chat.pages.sign_in.LoginView.post", Mock(side_effect=throttle.PasswordHashingBusy))
     response = client.post("/chat/sign-in/", {"username": "ana", "password": PASSWORD})
 
     assert response.status_code == 429

@@ -1,6 +1,7 @@
 """Turns of the chat through the real API: what runs, what the model is told, and what the user sees."""
 
 from typing import Any
+from unittest.mock import Mock
 from uuid import UUID
 
 import orjson
@@ -479,10 +480,7 @@ def test_model_that_dies_after_a_write_lists_it_and_offers_no_repetition(chat: C
 
 
 def test_failure_while_a_turn_ends_is_an_error(chat: ChatHarness, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: Any, **__: Any) -> str:
-        raise ValueError("broken")
-
-    monkeypatch.setattr(summaries, "choose_title", fail)
+    monkeypatch.setattr(summaries, "choose_title", Mock(side_effect=ValueError("broken")))
 
     turn = chat.say("Hello", "Hello.")
 
@@ -497,10 +495,7 @@ def test_model_that_refuses_is_an_error_in_words(chat: ChatHarness) -> None:
 
 
 def test_gateway_that_is_away_is_an_error(chat: ChatHarness) -> None:
-    def refuse(*_: Any, **__: Any) -> Any:
-        raise http.Unreachable
-
-    chat.gateway = refuse
+    chat.gateway = Mock(side_effect=http.Unreachable)
 
     message = "The gateway cannot be reached. It may still be starting: try again in a few seconds."
     assert chat.say("Hello").of_type("error") == [

@@ -5,6 +5,7 @@ import socket
 from collections.abc import Callable, Iterator
 from itertools import count
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -39,10 +40,6 @@ def send_json(body: bytes, status: str = "200 OK", **headers: str) -> bytes:
     return build_response(body, status, Content_Type="application/json", **headers)
 
 
-def break_off(_: bytes) -> bytes:
-    raise ConnectionResetError
-
-
 def stream_endlessly(_: bytes) -> Iterator[bytes]:
     yield HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
     while True:
@@ -60,7 +57,7 @@ DONE = 200, ""  # the service said so, whatever its answer looks like
 BUSY = 503, "upstream_unavailable"
 # What the service answers, the error of a read, and the error of a write. Each is a status and a reason.
 ANSWERS: dict[str, tuple[ResponseBytes | Callable[[bytes], ResponseBytes], tuple[int, str], tuple[int, str]]] = {
-    "closes without an answer": (break_off, BROKEN, UNKNOWN),
+    "closes without an answer": (Mock(side_effect=ConnectionResetError), BROKEN, UNKNOWN),
     "is no HTTP": (b"SSH-2.0-OpenSSH_9.6\r\n" + CLOSE + b"\r\n", BROKEN, UNKNOWN),
     "answers as in 1991": (b"<html>HTTP/0.9</html>" + CLOSE, BROKEN, UNKNOWN),
     "announces more than it sends": (HEAD + b"Content-Length: 500\r\nConnection: close\r\n\r\n{}", BROKEN, DONE),

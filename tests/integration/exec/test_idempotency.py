@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from django.db import connection
@@ -50,11 +51,9 @@ def test_repeated_call_is_replayed_and_runs_once(api: Api) -> None:
 def test_stored_response_comes_before_an_op_that_can_no_longer_run(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     first = api.post("exec", CREATE | {"idempotency_key": KEY})
     assert first.status_code == 200
+    refusal = NotFoundError("It is gone.", reason="gone")
+    monkeypatch.setattr("gateway.execution.parse.validate", Mock(side_effect=refusal))
 
-    def refuse(*_: Any) -> None:
-        raise NotFoundError("It is gone.", reason="gone")
-
-    monkeypatch.setattr("gateway.execution.parse.validate", refuse)
     again = api.post("exec", CREATE | {"idempotency_key": KEY})
     other = api.post("exec", CREATE | {"args": CREATE["args"] | {"title": "Other"}, "idempotency_key": KEY})
     fresh = api.post("exec", CREATE | {"idempotency_key": "turn-7:call-2"})

@@ -4,6 +4,7 @@ import base64
 import time
 from collections.abc import Iterator
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import HealthCheck, given
@@ -155,10 +156,7 @@ def test_error_of_a_tool_is_told_as_data(api: Api, notes: McpUpstream) -> None:
 
 
 def test_refused_arguments_are_the_callers_mistake(api: Api, notes: McpUpstream) -> None:
-    def refuse(_: Any) -> CallToolResult:
-        raise MCPError(INVALID_PARAMS, "text is too long")
-
-    notes.handlers["read"] = notes.handlers["write"] = refuse
+    notes.handlers["read"] = notes.handlers["write"] = Mock(side_effect=MCPError(INVALID_PARAMS, "text is too long"))
 
     for op in (READ, WRITE):
         error = assert_refused(api.post("exec", {"op": op}), 400, "upstream_invalid")

@@ -3,6 +3,7 @@
 import json
 import secrets
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -136,10 +137,7 @@ def test_plan_with_many_made_up_names_gives_an_id_that_is_taken(api: Api, llm: F
 
 
 def test_selection_that_breaks_falls_back_to_all_tools(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: Any) -> None:
-        raise RuntimeError("broken")
-
-    monkeypatch.setattr(heuristics, "plan_selection", fail)
+    monkeypatch.setattr(heuristics, "plan_selection", Mock(side_effect=RuntimeError("broken")))
 
     toolset = request_toolset(api)
 

@@ -1,6 +1,7 @@
 """The context as a whole: one batch, what it does without what is missing, and that it fits."""
 
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import given
@@ -77,11 +78,8 @@ def test_load_context_keeps_the_rest_of_a_project_whose_lists_failed() -> None:
 
 
 def test_load_context_passes_on_that_the_gateway_failed() -> None:
-    def fail(entries: Any) -> list[dict[str, Any]]:
-        raise TimeoutError
-
     with pytest.raises(TimeoutError):
-        load_context(fail, place=GLOBAL, toolset=GATEWAY_TOOLSET, at=AT)
+        load_context(Mock(side_effect=TimeoutError), place=GLOBAL, toolset=GATEWAY_TOOLSET, at=AT)
 
 
 def test_context_collects_the_names_of_all_rows_that_were_loaded() -> None:

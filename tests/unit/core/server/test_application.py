@@ -4,6 +4,7 @@ import asyncio
 import threading
 from collections.abc import Callable, Iterable
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from granian.rsgi import ProtocolClosed
@@ -133,10 +134,7 @@ def test_address_with_too_many_requests_is_refused_and_others_are_not() -> None:
 
 
 def test_bug_in_the_application_is_a_500_and_the_thread_goes_on() -> None:
-    def fail(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
-        raise RuntimeError
-
-    application = build_application(fail)
+    application = build_application(Mock(side_effect=RuntimeError))
     for _ in range(2):
         send(application, protocol := Protocol())
         assert protocol.response == (500, [], b"")

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
+from unittest.mock import Mock
 from uuid import UUID
 
 import pytest
@@ -23,7 +24,6 @@ from core.demo_data import DEFAULT_SUBJECT
 from gateway.batches import broker, runner, sweep
 from gateway.execution import idempotency
 from gateway.executors import EXECUTORS
-from gateway.executors.base import UpstreamResponse
 from gateway.jobs import retention
 from gateway.models import Batch, BatchEntry, IdempotencyRecord
 from registry.catalog import cache
@@ -158,10 +158,7 @@ def test_outcome_is_unknown_and_not_sent_again_when_the_upstream_is_silent(
 def test_outcome_is_unknown_when_anything_fails_after_sending(
     api: Api, remote: RemoteExecutor, upstream: Server, fault: Exception
 ) -> None:
-    def fail() -> None:
-        raise fault
-
-    remote.before_return = fail
+    remote.before_return = Mock(side_effect=fault)
 
     error = assert_refused(api.post("exec", KEYED), 504, "outcome_unknown")
     assert_refused(api.post("exec", KEYED), 409, "outcome_unknown")
@@ -174,10 +171,7 @@ def test_outcome_is_unknown_when_anything_fails_after_sending(
 def test_outcome_is_unknown_when_it_cannot_be_stored(
     api: Api, remote: RemoteExecutor, upstream: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(*_: Any, **__: Any) -> None:
-        raise OperationalError("the database went")
-
-    monkeypatch.setattr(idempotency, "store_response", fail)
+    monkeypatch.setattr(idempotency, "store_response", Mock(side_effect=OperationalError("the database went")))
 
     assert_refused(api.post("exec", KEYED), 504, "outcome_unknown")
     assert_refused(api.post("exec", KEYED), 409, "in_progress")
@@ -214,7 +208,7 @@ def test_entry_has_an_unknown_outcome_when_its_process_died_while_sending(
     id = UUID(api.post("batch", body, Prefer="respond-async").json()["batch_id"])
     batch = Batch.objects.get()
     with monkeypatch.context() as patch:
-        patch.setattr(remote, "apply", _die)
+        patch.setattr(remote, "apply", Mock(side_effect=_ProcessDeath))
         patch.setattr(idempotency, "mark_outcome_unknown", lambda _: None)  # a dead process marks nothing
         with pytest.raises(_ProcessDeath):
             runner.run_turn(id)
@@ -236,11 +230,6 @@ def test_entry_has_an_unknown_outcome_when_its_process_died_while_sending(
     entry_result = api.get(f"batches/{id}").json()["results"][0]
     assert entry_result["error"]["details"]["reason"] == "outcome_unknown"
     assert upstream.requests == []
-
-
-def _die(*_: Any) -> UpstreamResponse:
-    """Fail like a process that dies."""
-    raise _ProcessDeath
 
 
 class _ProcessDeath(BaseException):

@@ -3,6 +3,7 @@ import re
 from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -88,11 +89,8 @@ def test_refusal_is_passed_on_completely(refusal: type[OpRefusal], step: str) ->
 def test_refusal_has_its_status(
     refusal: type[OpRefusal], status: int, reason: str, retryable: bool, is_final: bool
 ) -> None:
-    def refuse(request: OpRequest) -> OpOutcome:
-        raise refusal("No.")
-
     with pytest.raises(GatewayError, match=r"No\.") as caught:
-        build_executor(OpHandler(apply=refuse)).apply(build_call(), None)
+        build_executor(OpHandler(apply=Mock(side_effect=refusal("No.")))).apply(build_call(), None)
 
     error = caught.value
     assert (error.status, error.reason, error.retryable, error.is_final) == (status, reason, retryable, is_final)
@@ -102,11 +100,8 @@ def test_refusal_of_an_apps_own_class_is_the_error_of_its_base() -> None:
     class QuotaExceeded(TookTooLong):
         """A class that only the app knows."""
 
-    def refuse(request: OpRequest) -> OpOutcome:
-        raise QuotaExceeded("No.")
-
     with pytest.raises(InternalError, match=r"No\.") as caught:
-        build_executor(OpHandler(apply=refuse)).apply(build_call(), None)
+        build_executor(OpHandler(apply=Mock(side_effect=QuotaExceeded("No.")))).apply(build_call(), None)
 
     assert caught.value.status == 504
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+from unittest.mock import Mock
 
 import pytest
 
@@ -36,12 +37,9 @@ def test_calls_of_several_tasks_all_run() -> None:
 def test_error_of_a_call_reaches_the_coroutine_that_waits_for_it() -> None:
     bridge = SyncBridge()
 
-    def fail() -> None:
-        raise LookupError("gone")
-
     async def handle() -> str:
         try:
-            await bridge.call(fail)
+            await bridge.call(Mock(side_effect=LookupError("gone")))
         except LookupError as error:
             return str(error)
         return "no error"

@@ -4,6 +4,7 @@ import base64
 from email import message_from_bytes
 from email.message import Message
 from typing import Any
+from unittest.mock import Mock
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 import httpx2
@@ -230,12 +231,10 @@ def test_no_value_ends_its_part(name: str, value: str) -> None:
 
 
 def test_unknown_file_is_an_error_of_its_argument() -> None:
-    def refuse(_: str) -> Any:
-        raise InvalidRequestError("There is no such file.")
-
     body = {"content_type": "application/json", "properties": {"photo": {"is_file": True}}}
     mapping = parse_mapping({"method": "POST", "path": "/x", "body": body})
 
+    refuse = Mock(side_effect=InvalidRequestError("There is no such file."))
     for value in ("f1", 7):
         with pytest.raises(InvalidRequestError) as error:
             build_request(mapping, {"photo": value}, CONFIG, load_file=refuse)
