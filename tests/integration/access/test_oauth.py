@@ -724,12 +724,7 @@ def test_application_that_describes_itself_signs_in(unregistered: OAuthClient, d
     [(url, options)] = documents.requests  # then it is remembered
     assert url == DOCUMENT_URL
     assert (options["allow"], options["follow_redirects"]) == ((), False)
-
-
-def test_document_is_read_again_when_it_is_old(unregistered: OAuthClient, documents: Documents) -> None:
-    unregistered.ask()
     documents.document = DOCUMENT | {"client_name": "Renamed"}
-
     with time_machine.travel(timezone.now() + timedelta(seconds=601)):
         assert "Let Renamed use your tools?" in unregistered.ask().content.decode()
 

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
 from typing import Any
+from unittest.mock import Mock
 
 import orjson
 import pytest
@@ -22,7 +23,7 @@ from chat import access
 from chat.api import base, stream
 from chat.api.stream import MAX_STREAMS
 from chat.conversations import retention, start_turn
-from chat.conversations.start_turn import NewTurn, UserDecision
+from chat.conversations.start_turn import UserDecision
 from chat.errors import ApiError
 from chat.events import event_writer, failed_turns
 from chat.models import Conversation, EventChunk, Message, Profile, ToolCall
@@ -528,19 +529,14 @@ def make_waiting_calls(person: AsyncViewClient, path: str, body: dict[str, Any])
 
 
 @pytest.fixture
-def begun(monkeypatch: pytest.MonkeyPatch) -> list[NewTurn]:
-    turns: list[NewTurn] = []
-    run_in_thread = turn_runner.run_in_thread
-
-    def record(new: NewTurn, credentials: Any) -> Any:
-        turns.append(new)
-        return run_in_thread(new, credentials)
-
-    monkeypatch.setattr(turn_runner, "run_in_thread", record)
-    return turns
+def begin(monkeypatch: pytest.MonkeyPatch) -> Mock:
+    """Watch the function that begins turns."""
+    begin = Mock(wraps=turn_runner.run_in_thread)
+    monkeypatch.setattr(turn_runner, "run_in_thread", begin)
+    return begin
 
 
-def test_all_decisions_of_an_ag_ui_client_are_read(person: AsyncViewClient, begun: list[NewTurn]) -> None:
+def test_all_decisions_of_an_ag_ui_client_are_read(person: AsyncViewClient, begin: Mock) -> None:
     first, second = make_waiting_calls(person, "ag-ui", {**AG_UI, "messages": [AG_UI_MESSAGE]})
 
     resume = [
@@ -549,10 +545,10 @@ def test_all_decisions_of_an_ag_ui_client_are_read(person: AsyncViewClient, begu
     ]
 
     assert post(person, "ag-ui", {**AG_UI, "messages": build_long_thread(), "resume": resume}).status_code == 200
-    assert begun[-1].decisions == (UserDecision(first, True), UserDecision(second, False))
+    assert begin.call_args.args[0].decisions == (UserDecision(first, True), UserDecision(second, False))
 
 
-def test_all_approvals_of_an_ai_sdk_client_are_read(person: AsyncViewClient, begun: list[NewTurn]) -> None:
+def test_all_approvals_of_an_ai_sdk_client_are_read(person: AsyncViewClient, begin: Mock) -> None:
     first, second = make_waiting_calls(person, "ai-sdk", {"id": "c", "messages": [AI_SDK_MESSAGE]})
     answer = build_long_thread()[0]
     for call_id, approved in ((first, False), (second, True)):
@@ -560,7 +556,7 @@ def test_all_approvals_of_an_ai_sdk_client_are_read(person: AsyncViewClient, beg
         answer["parts"].append({"type": "dynamic-tool", "state": "approval-responded", "approval": approval})
 
     assert post(person, "ai-sdk", {"id": "c", "messages": [answer]}).status_code == 200
-    assert begun[-1].decisions == (UserDecision(first, False), UserDecision(second, True))
+    assert begin.call_args.args[0].decisions == (UserDecision(first, False), UserDecision(second, True))
 
 
 CALL_ID = "0d9a4c1e-5b7f-4e2a-9c31-6f8e2b7d1aff"

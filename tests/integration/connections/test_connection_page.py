@@ -179,10 +179,9 @@ def test_wrong_settings_are_refused(
     assert problem in read(admin_client.post(url_of("change"), form | fields))
 
 
-def test_connection_is_tested_with_one_of_its_reads(pets: Connection, admin_client: HttpClient) -> None:
-    page = read(admin_client.post(url_of("test", pets), follow=True))
-
-    assert "pets.pet.list answered in" in page
+def test_connection_is_tested_with_one_of_its_reads_and_checked(pets: Connection, admin_client: HttpClient) -> None:
+    assert "pets.pet.list answered in" in read(admin_client.post(url_of("test", pets), follow=True))
+    assert "Nothing has changed since the import." in read(admin_client.post(url_of("check", pets), follow=True))
 
 
 @for_each(
@@ -223,12 +222,6 @@ def test_every_failure_of_a_service_has_advice() -> None:
     listed = re.findall(r"^\| `(upstream_\w+)`", _build_errors_page(ROOT), re.M)
 
     assert {*listed, *figures.EXECUTOR_REASONS} - {"outcome_unknown"} <= connection_test.FAILURES.keys()
-
-
-def test_nothing_changed_upstream(pets: Connection, admin_client: HttpClient) -> None:
-    page = read(admin_client.post(url_of("check", pets), follow=True))
-
-    assert "Nothing has changed since the import." in page
 
 
 def test_changed_definition_is_shown_and_approved(

@@ -200,33 +200,24 @@ def test_write_to_a_bad_service_is_sent_once(
     check_write_is_sent_once(api, shop, error)
 
 
-def test_service_that_does_not_answer_is_a_timeout(api: Api, live_catalog: object, http_upstream: HttpUpstream) -> None:
-    publish(http_upstream, timeout_ms=TIMEOUT_MS)
-
-    def never_answer(_: bytes) -> bytes:
-        http_upstream.server.stopped.wait(60)
-        return b""
-
-    http_upstream.answer = never_answer
-
-    check_refused(read_order(api), (504, "upstream_timeout"), http_upstream)
-    start_anew(http_upstream)
-    check_write_is_sent_once(api, http_upstream, UNKNOWN)
-
-
-def test_service_that_drips_bytes_is_a_timeout(api: Api, live_catalog: object, http_upstream: HttpUpstream) -> None:
+@pytest.mark.parametrize(
+    ("head", "error"), [(b"", UNKNOWN), (HEAD + b"Content-Length: 100000\r\n\r\n", DONE)], ids=["silent", "slow"]
+)
+def test_service_that_is_silent_or_drips_bytes_is_a_timeout(
+    api: Api, live_catalog: object, http_upstream: HttpUpstream, head: bytes, error: tuple[int, str]
+) -> None:
     publish(http_upstream, timeout_ms=TIMEOUT_MS)
 
     def drip(_: bytes) -> Iterator[bytes]:
-        yield HEAD + b"Content-Length: 100000\r\n\r\n"
+        yield head
         while not http_upstream.server.stopped.wait(0.05):
-            yield b" "
+            yield b" " if head else b""
 
     http_upstream.answer = drip
 
     check_refused(read_order(api), (504, "upstream_timeout"), http_upstream)
     start_anew(http_upstream)
-    check_write_is_sent_once(api, http_upstream, DONE)
+    check_write_is_sent_once(api, http_upstream, error)
 
 
 def test_service_that_is_down_gets_the_write_once_it_is_up(

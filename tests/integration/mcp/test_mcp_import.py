@@ -81,23 +81,20 @@ def test_command_uses_the_connection_of_its_name(fake_listing: FakeListing, caps
     assert set(Op.objects.values_list("connection__name", flat=True)) == {"acme"}
 
 
-def test_command_imports_from_a_program(
-    fake_listing: FakeListing, capsys: pytest.CaptureFixture[str], settings: Any
+@for_each(
+    "source, fields",
+    [("program:files", ("stdio", "files", "")), ("https://n.example/sse", ("sse", "", "https://n.example/sse"))],
+    undone=True,
+)
+def test_command_imports_from_a_program_and_from_a_server_before_streamable_http(
+    fake_listing: FakeListing, capsys: pytest.CaptureFixture[str], settings: Any, source: str, fields: tuple[str, ...]
 ) -> None:
     settings.GATEWAY_MCP_COMMANDS = {"files": ["/bin/files"]}
 
-    run_command(capsys, "program:files")
+    run_command(capsys, source)
 
     connection = Connection.objects.get()
-    assert (connection.transport, connection.command, connection.base_url) == ("stdio", "files", "")
-
-
-def test_command_takes_an_address_from_before_streamable_http(
-    fake_listing: FakeListing, capsys: pytest.CaptureFixture[str]
-) -> None:
-    run_command(capsys, "https://notes.example.com/sse")
-
-    assert Connection.objects.get().transport == "sse"
+    assert (connection.transport, connection.command, connection.base_url) == fields
 
 
 def test_command_says_what_was_left_out(fake_listing: FakeListing, capsys: pytest.CaptureFixture[str]) -> None:

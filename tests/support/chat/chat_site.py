@@ -14,6 +14,7 @@ import orjson
 from django.conf import settings
 
 from tests.support.chat.fake_llm import USAGE, build_chat_completion
+from tests.support.servers.link import join
 from tests.support.servers.processes import STARTS_WITHIN, Process, answers, eventually, free_port
 from tests.support.upstreams import http_servers
 from tests.support.upstreams.http_servers import ResponseBytes, build_response
@@ -153,15 +154,7 @@ class CuttableLine:
                     continue
                 far = socket.create_connection(("127.0.0.1", self._target))
                 self._open += [near, far]
-                for source, target in ((near, far), (far, near)):
-                    threading.Thread(target=_carry, args=[source, target], daemon=True).start()
-
-
-def _carry(source: socket.socket, target: socket.socket) -> None:
-    with suppress(OSError):
-        while data := source.recv(65_536):
-            target.sendall(data)
-        target.shutdown(socket.SHUT_WR)
+                join(near, far)
 
 
 def _reset(connection: socket.socket) -> None:

@@ -2,6 +2,7 @@
 
 import socket
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 
 from django.db import connection
@@ -47,15 +48,21 @@ class Link:
                 near, _ = self._listener.accept()
                 far = _connect_to_postgres()
                 self._sockets += [near, far]
-                for source, target in ((near, far), (far, near)):
-                    threading.Thread(target=self._carry, args=[source, target], daemon=True).start()
+                join(near, far, self._is_open.wait)
 
-    def _carry(self, source: socket.socket, target: socket.socket) -> None:
+
+def join(near: socket.socket, far: socket.socket, wait: Callable[[], object] = lambda: None) -> None:
+    """Carry what one socket receives to the other, in both directions, and wait before each piece."""
+
+    def carry(source: socket.socket, target: socket.socket) -> None:
         with suppress(OSError):
             while data := source.recv(65_536):
-                self._is_open.wait()
+                wait()
                 target.sendall(data)
             target.shutdown(socket.SHUT_WR)
+
+    for sockets in ((near, far), (far, near)):
+        threading.Thread(target=carry, args=sockets, daemon=True).start()
 
 
 def _connect_to_postgres() -> socket.socket:

@@ -2,6 +2,7 @@
 
 import subprocess
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -57,15 +58,8 @@ def test_program_is_stopped_after_its_time(run) -> None:
 
 
 def test_program_has_no_environment(run, monkeypatch: pytest.MonkeyPatch) -> None:
-    environments: list[dict[str, str]] = []
-    start = subprocess.run
-
-    def spy(*args: object, **options: object) -> object:
-        environments.append(options["env"])
-        return start(*args, **options)
-
     monkeypatch.setenv("SECRET_KEY", "never passed on")
-    monkeypatch.setattr(subprocess, "run", spy)
+    monkeypatch.setattr(subprocess, "run", Mock(wraps=subprocess.run))
 
     assert run("print(os.environ.get('SECRET_KEY'), end='')") == "None"
-    assert environments == [{}]
+    assert [call.kwargs["env"] for call in subprocess.run.call_args_list] == [{}]

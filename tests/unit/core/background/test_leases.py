@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import timedelta
+from unittest.mock import Mock
 
 import pytest
 from django.db import connection
@@ -140,17 +141,12 @@ def test_failed_extension_is_logged_and_tried_again(
     committed_row: Notification, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(leases, "INTERVAL", 0.01)
-    tries = []
-
-    def fail(*_: object) -> None:
-        tries.append(1)
-        raise ConnectionError("the database is away")
-
-    monkeypatch.setattr(leases, "_extend_rows", fail)
+    extend = Mock(side_effect=ConnectionError("the database is away"))
+    monkeypatch.setattr(leases, "_extend_rows", extend)
     row = claim_one()
 
     with leases.keep(row, MINUTE):
-        eventually(lambda: len(tries) > 2, within=20, what="more tries")
+        eventually(lambda: extend.call_count > 2, within=20, what="more tries")
 
     assert "leases.not_extended leases=1" in caplog.text
     eventually(lambda: leases._thread is None, within=20, what="the end of the thread")
