@@ -39,9 +39,8 @@ def test_stopping_server_finishes_its_running_entries(server: Server, folder: Pa
     (other := folder / "of the read").mkdir()
     read = send_background_batch(server, build_entry("probe.hold", folder=str(other)))
     find_waiting_process(other)
-    write = send_background_batch(
-        server, build_entry("probe.add", folder=str(folder))
-    )  # the last: SQLite has one writer
+    # The write is the last: SQLite has one writer.
+    write = send_background_batch(server, build_entry("probe.add", folder=str(folder)))
     find_waiting_process(folder)
     server.process.inner.send_signal(signal.SIGTERM)
     time.sleep(0.5)  # in which it is told

@@ -6,12 +6,11 @@ from dataclasses import replace
 import pytest
 from django.db import connection
 
-from core.handler_contract import OpHandler, OpOutcome, OpRequest
 from gateway.models import IdempotencyRecord
 from registry.catalog import cache
 from tests.support.clients.api import Api, assert_refused
+from tests.support.clients.batches import wrap_handler
 from workspace.demo import DEMO_PROJECT_ID, DEMO_TASK_ID
-from workspace.handlers import HANDLERS
 from workspace.models import Task
 
 pytestmark = pytest.mark.both_databases
@@ -33,14 +32,7 @@ def keep_database_busy() -> None:
 def _slow_ops(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     """Give two ops a slow handler and a deadline of 100 ms."""
     for name in ("create_onto_task", "get_onto_task_details"):
-        original = HANDLERS[name]
-
-        def apply_slowly(request: OpRequest, original: OpHandler = original) -> OpOutcome:
-            outcome = original.apply(request)
-            keep_database_busy()
-            return outcome
-
-        monkeypatch.setitem(HANDLERS, name, OpHandler(apply_slowly))
+        wrap_handler(monkeypatch, name, after=keep_database_busy)
     ops = cache.get_live_catalog().ops
     for op in ("onto.task.create", "onto.task.get"):
         monkeypatch.setitem(ops, op, replace(ops[op], timeout_ms=100))

@@ -156,10 +156,7 @@ def test_switch_can_be_added_and_changed_in_the_admin(api: Api, admin_client: Ht
     invalid = admin_client.post(get_admin_url(Switch, "add"), form)
     valid = admin_client.post(get_admin_url(Switch, "add"), form | {"name": "onto.task.update"})
 
-    assert (
-        "There is no op onto.task.updat. Did you mean onto.task.update, onto.risk.update, onto.task.get?"
-        in invalid.content.decode()
-    )
+    assert "There is no op onto.task.updat. Did you mean onto.task.update, " in invalid.content.decode()
     assert valid.status_code == 302
     switch = Switch.objects.get()
     assert (switch.is_off, switch.changed_by) == (True, "admin")
@@ -167,9 +164,8 @@ def test_switch_can_be_added_and_changed_in_the_admin(api: Api, admin_client: Ht
     switch.refresh_from_db()
     assert (switch.name, switch.reason) == ("onto.task.update", "Another reason")
     assert "Switched on: onto.task.update" in run_action(admin_client, Switch, "turn_on", switch)
-    assert "Switched off: onto.task.update" not in run_action(
-        admin_client, Switch, "turn_off", switch
-    )  # switching off needs a reason
+    unexplained = run_action(admin_client, Switch, "turn_off", switch)
+    assert "Switched off: onto.task.update" not in unexplained
     assert admin_client.post(get_admin_url(Switch, "delete", switch.pk), {"post": "yes"}).status_code == 403
 
 

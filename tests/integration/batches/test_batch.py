@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from analytics.events.models import OperationEvent
 from core.background import poller
-from core.handler_contract import OpOutcome, OpRequest
+from core.handler_contract import OpOutcome
 from gateway.access import api_keys
 from gateway.batches import responses, service, store, sweep
 from gateway.execution import local_write
@@ -36,6 +36,7 @@ from tests.support.clients.batches import (
     slow_down_op,
     sweep_until_done,
     wait_until_done,
+    wrap_handler,
 )
 from tests.support.concurrency import run_at_once
 from workspace.demo import DEMO_TASK_ID
@@ -472,18 +473,15 @@ def test_entry_is_given_up_when_three_runners_died(api: Api, queued_batches: lis
 def test_runner_undoes_its_change_when_it_lost_the_entry(
     api: Api, queued_batches: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    original = HANDLERS["create_onto_task"]
     taken_over = threading.Event()
 
-    def lose_entry(request: OpRequest) -> OpOutcome:
-        outcome = original.apply(request)
+    def lose_entry() -> None:
         if not taken_over.is_set():
             taken_over.set()
             # Like the sweep of another process, but in this transaction, because SQLite has one writer.
             BatchEntry.objects.filter(state="running").update(holder="another")
-        return outcome
 
-    monkeypatch.setitem(HANDLERS, "create_onto_task", replace(original, apply=lose_entry))
+    wrap_handler(monkeypatch, "create_onto_task", after=lose_entry)
 
     id = send_background_batch(api, build_create_entry("Lost"))
     sweep_until_done(id)

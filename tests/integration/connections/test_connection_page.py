@@ -502,9 +502,8 @@ def test_a_write_is_sent_only_after_its_path_was_typed(shop: HttpUpstream, admin
     write = "shop.order.create"
 
     assert "would be sent with these args" in read(try_op(admin_client, write, {"product": "pen"}))
-    assert "Type shop.order.create, or leave this empty." in read(
-        try_op(admin_client, write, {"product": "pen"}, confirmation="yes")
-    )
+    unconfirmed = read(try_op(admin_client, write, {"product": "pen"}, confirmation="yes"))
+    assert "Type shop.order.create, or leave this empty." in unconfirmed
     assert shop.requests == []
     try_op(admin_client, write, {"product": "pen"}, confirmation=write)
 

@@ -9,10 +9,11 @@ import pytest
 from django.db import connection
 from django.http import HttpResponse
 
-from core.handler_contract import OpHandler, OpOutcome, OpRequest
+from core.handler_contract import OpOutcome, OpRequest
 from gateway.models import IdempotencyRecord
 from registry.catalog import cache
 from tests.support.clients.api import Api, assert_refused
+from tests.support.clients.batches import wrap_handler
 from tests.support.concurrency import run_at_once
 from workspace.demo import DEMO_OTHER_PROJECT_ID, DEMO_PROJECT_ID, DEMO_TASK_ID
 from workspace.demo.rows import get_demo_id
@@ -95,16 +96,13 @@ def test_concurrent_first_calls_create_one_calendar(api: Api) -> None:
 def hold_first_call(monkeypatch: pytest.MonkeyPatch, tool_name: str) -> tuple[threading.Event, threading.Event]:
     """Make the first call of a tool wait inside its transaction. Return the events of its start and its release."""
     started, release = threading.Event(), threading.Event()
-    original = HANDLERS[tool_name]
 
-    def apply_and_wait(request: OpRequest) -> OpOutcome:
-        outcome = original.apply(request)
+    def wait() -> None:
         if not started.is_set():
             started.set()
             assert release.wait(10)
-        return outcome
 
-    monkeypatch.setitem(HANDLERS, tool_name, OpHandler(apply_and_wait))
+    wrap_handler(monkeypatch, tool_name, after=wait)
     return started, release
 
 

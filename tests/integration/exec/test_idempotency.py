@@ -11,16 +11,16 @@ from django.utils import timezone
 
 from analytics.events.models import OperationEvent
 from core.background import poller
-from core.handler_contract import OpHandler, OpOutcome, OpRequest, StateConflict
+from core.handler_contract import StateConflict
 from gateway.access import api_keys
 from gateway.contracts.errors import NotFoundError
 from gateway.models import ApiKey, Client, IdempotencyRecord
 from registry.models import Op
 from registry.releases import publishing
 from tests.support.clients.api import SECRET, Api, assert_refused
+from tests.support.clients.batches import wrap_handler
 from tests.support.loops import for_each
 from workspace.demo import DEMO_COLLEAGUE, DEMO_PROJECT_ID, DEMO_TASK_ID
-from workspace.handlers import HANDLERS
 from workspace.models import Task
 
 pytestmark = pytest.mark.both_databases
@@ -220,14 +220,8 @@ def test_read_ignores_a_key_with_a_warning(api: Api) -> None:
 def test_bug_in_a_handler_undoes_the_write_and_frees_the_key(
     api: Api, monkeypatch: pytest.MonkeyPatch, read_events: Callable[[], list[OperationEvent]]
 ) -> None:
-    original = HANDLERS["create_onto_task"]
-
-    def fail(request: OpRequest) -> OpOutcome:
-        original.apply(request)
-        raise ZeroDivisionError(SECRET)
-
     with monkeypatch.context() as patch:
-        patch.setitem(HANDLERS, "create_onto_task", OpHandler(fail))
+        wrap_handler(patch, "create_onto_task", after=Mock(side_effect=ZeroDivisionError(SECRET)))
         response = api.post("exec", CREATE | {"idempotency_key": KEY})
 
     error = assert_refused(response, 500, "internal")
@@ -240,13 +234,8 @@ def test_bug_in_a_handler_undoes_the_write_and_frees_the_key(
 
 
 def test_domain_error_undoes_changes_made_before_it(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    original = HANDLERS["create_onto_task"]
-
-    def refuse(request: OpRequest) -> OpOutcome:
-        original.apply(request)
-        raise StateConflict("The project moved meanwhile. Read it again.", reason="moved")
-
-    monkeypatch.setitem(HANDLERS, "create_onto_task", OpHandler(refuse))
+    refusal = StateConflict("The project moved meanwhile. Read it again.", reason="moved")
+    wrap_handler(monkeypatch, "create_onto_task", after=Mock(side_effect=refusal))
     response = api.post("exec", CREATE | {"idempotency_key": KEY})
 
     assert assert_refused(response, 409, "moved")["code"] == "CONFLICT"

@@ -3,9 +3,9 @@
 import logging
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from ipaddress import ip_network
 from typing import Any
+from unittest.mock import Mock
 
 import orjson
 import pytest
@@ -250,24 +250,17 @@ def test_visit_is_refused_as_busy_when_no_slot_is_free(
 def test_visit_fetches_outside_the_read_transaction(
     api: Api, fake_internet: FakeInternet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    transactions: list[bool] = []
-
-    @contextmanager
-    def record_transaction(*args: Any, **kwargs: Any) -> Iterator[None]:
-        transactions.append(True)
-        with original(*args, **kwargs):
-            yield
+    begin = Mock(wraps=db_errors.enforce_read_deadline)
 
     def check_and_answer(_: bytes) -> bytes:
-        assert transactions == []
+        begin.assert_not_called()
         return build_response(PARAGRAPH.encode(), **HTML)
 
-    original = db_errors.enforce_read_deadline
-    monkeypatch.setattr(db_errors, "enforce_read_deadline", record_transaction)
+    monkeypatch.setattr(db_errors, "enforce_read_deadline", begin)
     fake_internet.put("example.com/", check_and_answer)
 
     assert visit_page(api, "http://example.com/")
-    assert transactions == [True]
+    begin.assert_called_once()
 
 
 def test_search_returns_the_results_of_the_endpoint(api: Api, search_endpoint: FakeInternet) -> None:

@@ -474,9 +474,8 @@ def test_real_server_is_tested_and_its_ops_are_tried(admin_client: HttpClient, r
 
 def test_what_is_no_mcp_server_is_said(admin_client: HttpClient, real_server: McpUpstream) -> None:
     real_server.status = 401
-    assert "The server answered with status 401. Enter its credentials" in read(
-        admin_client.post(url_of("test"), follow=True)
-    )
+    page = read(admin_client.post(url_of("test"), follow=True))
+    assert "The server answered with status 401. Enter its credentials" in page
 
     Connection.objects.filter(name="notes").update(base_url="http://127.0.0.1:9/mcp")
     assert "The server cannot be reached." in read(admin_client.post(url_of("test"), follow=True))

@@ -88,14 +88,10 @@ def test_gateway_surface_has_exactly_the_gateway_tools(api: Api) -> None:
 
     toolset = request_toolset(api)
 
-    assert json.dumps([tool["function"] for tool in toolset["tools"]]) == json.dumps(
-        list(tool_definitions.GATEWAY_TOOLS)
-    )
-    assert (toolset["surface"], toolset["cohort"], toolset["release"]) == (
-        "gateway",
-        "dev-team",
-        cache.get_live_catalog().version,
-    )
+    functions = [tool["function"] for tool in toolset["tools"]]
+    assert json.dumps(functions) == json.dumps(list(tool_definitions.GATEWAY_TOOLS))
+    assert (toolset["surface"], toolset["cohort"]) == ("gateway", "dev-team")
+    assert toolset["release"] == cache.get_live_catalog().version
     assert "selection" not in toolset
     tools = json.dumps(toolset["tools"], separators=(",", ":"), ensure_ascii=False)
     assert toolset["tokens"] == token_budget.count(tools) + token_budget.count(toolset["prompt"])
@@ -164,24 +160,15 @@ def test_toolset_pins_a_turn_to_its_release_and_surface(api: Api) -> None:
     )
     batch = api.post("batch", {"ops": [{"type": "help", "path": "onto.task.get"}]}, Gateway_Toolset=turn["id"])
 
-    assert [each.headers["Gateway-Release"] for each in (pinned, unpinned, exec_response, batch)] == [
-        before,
-        after,
-        before,
-        before,
-    ]
+    releases = [each.headers["Gateway-Release"] for each in (pinned, unpinned, exec_response, batch)]
+    assert releases == [before, after, before, before]
     assert pinned.json()["summary"] != unpinned.json()["summary"] == "Read one task"
     assert batch.json()["results"][0]["result"]["summary"] == pinned.json()["summary"]
     event_log.flush()
     events = list(OperationEvent.objects.order_by("id").values_list("surface", "cohort", "release", "model"))
-    assert sorted(events) == sorted(
-        [
-            ("gateway", "dev-team", before, "gpt"),
-            ("legacy", "", after, ""),
-            ("gateway", "dev-team", before, ""),
-            ("gateway", "dev-team", before, ""),
-        ]
-    )
+    with_toolset = ("gateway", "dev-team", before)
+    expected = [(*with_toolset, "gpt"), (*with_toolset, ""), (*with_toolset, ""), ("legacy", "", after, "")]
+    assert sorted(events) == sorted(expected)
 
 
 def test_flags_decide_the_release_of_a_call_without_a_toolset(api: Api) -> None:

@@ -42,13 +42,13 @@ def get_reasons(batch: dict[str, Any]) -> list[str]:
 
 
 def slow_down_op(monkeypatch: pytest.MonkeyPatch, name: str, seconds: float) -> None:
-    _run_before_handler(monkeypatch, name, lambda: time.sleep(seconds))
+    wrap_handler(monkeypatch, name, before=lambda: time.sleep(seconds))
 
 
 def require_parallel_calls(monkeypatch: pytest.MonkeyPatch, name: str, calls: int) -> None:
     """Make calls of an op wait until this many run at once. They fail if the others do not come."""
     barrier = threading.Barrier(calls, timeout=10)
-    _run_before_handler(monkeypatch, name, barrier.wait)
+    wrap_handler(monkeypatch, name, before=barrier.wait)
 
 
 @contextmanager
@@ -60,19 +60,28 @@ def hold_op(monkeypatch: pytest.MonkeyPatch, name: str) -> Iterator[threading.Ev
         started.set()
         release.wait(20)
 
-    _run_before_handler(monkeypatch, name, wait)
+    wrap_handler(monkeypatch, name, before=wait)
     try:
         yield started
     finally:
         release.set()
 
 
-def _run_before_handler(monkeypatch: pytest.MonkeyPatch, name: str, action: Callable[[], object]) -> None:
+def wrap_handler(
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    *,
+    before: Callable[[], object] = lambda: None,
+    after: Callable[[], object] = lambda: None,
+) -> None:
+    """Let something happen before or after what the handler of an op does, in its transaction."""
     original = HANDLERS[name]
 
     def apply(request: OpRequest) -> OpOutcome:
-        action()
-        return original.apply(request)
+        before()
+        outcome = original.apply(request)
+        after()
+        return outcome
 
     monkeypatch.setitem(HANDLERS, name, replace(original, apply=apply))
 

@@ -42,9 +42,8 @@ def test_local_line_is_readable_text() -> None:
 
     text = format_line("release is live", as_json=False)
 
-    assert (
-        text.partition(" ")[2] == "WARNING gateway.execution.pipeline release is live trace=tr_1 release=abcdef012345"
-    )
+    line = "WARNING gateway.execution.pipeline release is live trace=tr_1 release=abcdef012345"
+    assert text.partition(" ")[2] == line
 
 
 def test_line_has_trace_and_release_until_the_context_is_cleared() -> None:

@@ -28,9 +28,8 @@ def test_newcombe_interval_matches_the_paper(
 
 
 def test_wilson_interval_matches_the_paper() -> None:
-    assert compute_wilson_interval(81, 263) == pytest.approx(
-        (0.2553, 0.3662), abs=6e-5
-    )  # Newcombe 1998, 857-872, table I
+    # Newcombe 1998, 857-872, table I
+    assert compute_wilson_interval(81, 263) == pytest.approx((0.2553, 0.3662), abs=6e-5)
     assert compute_wilson_interval(0, 20) == pytest.approx((0.0, 0.1611), abs=6e-5)
 
 

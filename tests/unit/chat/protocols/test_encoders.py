@@ -35,14 +35,12 @@ def list_types(frames: list[dict[str, Any]]) -> list[str]:
 def test_turn_is_a_run_of_ag_ui() -> None:
     frames = encode(AgUiEncoder(thread_id="t", run_id="r"), TURN)
 
-    assert (
-        list_types(frames)
-        == """
+    types = """
     RUN_STARTED TEXT_MESSAGE_START TEXT_MESSAGE_CONTENT TEXT_MESSAGE_CONTENT TEXT_MESSAGE_END TOOL_CALL_START
     TOOL_CALL_ARGS TOOL_CALL_END CUSTOM TOOL_CALL_RESULT TEXT_MESSAGE_START TEXT_MESSAGE_CONTENT
     TEXT_MESSAGE_END RUN_FINISHED
-""".split()
-    )
+    """
+    assert list_types(frames) == types.split()
     assert frames[1]["messageId"] != frames[10]["messageId"]
     assert frames[-1] == {
         "type": "RUN_FINISHED",
@@ -71,13 +69,11 @@ def test_other_ends_of_a_run_than_success() -> None:
 def test_turn_is_a_message_of_the_ai_sdk() -> None:
     frames = encode(AiSdkEncoder(), TURN)
 
-    assert (
-        list_types(frames)
-        == """
+    types = """
     start data-session text-start text-delta text-delta text-end tool-input-available data-operation
     tool-output-available text-start text-delta text-end data-usage finish
-""".split()
-    )
+    """
+    assert list_types(frames) == types.split()
     assert frames[0]["messageId"] == "m"
     assert frames[-1]["finishReason"] == "stop"
 

@@ -71,12 +71,8 @@ def test_failure_names_what_was_written_before_it() -> None:
     messages += build_exec("onto.task.create", created)
     messages += build_exec("onto.task.delete", build_failure("onto.task.delete", "It is locked."))
 
-    text = ask(messages).text
-
-    assert (
-        text
-        == "`onto.task.delete` failed: It is locked.\n\nDone before that:\n\n- Created the task “Try the confirmation”."
-    )
+    done = "Done before that:\n\n- Created the task “Try the confirmation”."
+    assert ask(messages).text == f"`onto.task.delete` failed: It is locked.\n\n{done}"
 
 
 @pytest.mark.parametrize("appended", ["same id", "new call"])

@@ -40,9 +40,8 @@ def test_result_in_any_form_gets_a_text(result: str) -> None:
 def test_shortened_result_is_read_with_the_remark_behind_it() -> None:
     text = json.dumps(build_success("onto.task.list", tasks=[BUY], total=40)) + "\n… 39 rows left out; use cursor."
 
-    assert ask(build_user("my tasks"), build_exec("onto.task.list", text)).text.startswith(
-        "40 tasks:\n\n- **Buy paint**"
-    )
+    answer = ask(build_user("my tasks"), build_exec("onto.task.list", text))
+    assert answer.text.startswith("40 tasks:\n\n- **Buy paint**")
 
 
 def test_row_whose_result_was_left_out_is_found_again_by_its_title() -> None:

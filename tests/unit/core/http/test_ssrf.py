@@ -4,7 +4,7 @@ import socket
 from collections.abc import Callable
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from threading import Event
-from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from django.test import override_settings
@@ -198,17 +198,12 @@ def test_connection_goes_to_the_checked_address(
     monkeypatch: pytest.MonkeyPatch, resolver: FakeResolver, call: Callable[..., Response]
 ) -> None:
     resolver.names["rebinding.test"] = [["1.1.1.1"], ["127.0.0.1"]]
-    targets: list[Any] = []
-
-    def connect(self: socket.socket, target: Any) -> None:
-        targets.append(target)
-        raise ConnectionRefusedError
-
+    connect = Mock(side_effect=ConnectionRefusedError)
     monkeypatch.setattr(socket.socket, "connect", connect)
     with pytest.raises(Unreachable):
         call("http://rebinding.test/")
 
-    assert targets == [("1.1.1.1", 80)]
+    connect.assert_called_once_with(("1.1.1.1", 80))
     assert resolver.queries == ["rebinding.test"]  # a second query would return the canary's address
 
 

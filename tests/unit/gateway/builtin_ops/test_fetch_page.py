@@ -52,9 +52,8 @@ def test_reader_leaves_other_text_unchanged(warm_extractor: None) -> None:
 
 
 def test_reader_ignores_a_date_in_the_text(warm_extractor: None) -> None:
-    assert (
-        read_page(f"<html><body><article><p>On 3 February 2020 it rained. {SENTENCE * 9}</p></article>").published == ""
-    )
+    page = read_page(f"<html><body><article><p>On 3 February 2020 it rained. {SENTENCE * 9}</p></article>")
+    assert page.published == ""
 
 
 @pytest.mark.parametrize(
