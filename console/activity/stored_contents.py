@@ -26,6 +26,7 @@ class StoredContentsAdmin(AuditedAdmin):
 
     audit_kind = "contents"
     list_display = ["days", "seen_by", "redacted"]
+    search_fields = ["seen_by"]
     fields = ["days", "seen_by", "redacted"]
 
     def has_add_permission(self, request: HttpRequest) -> bool:

@@ -443,7 +443,7 @@ def test_access_token_ends_after_an_hour_and_is_renewed_for_thirty_days(client_o
         assert renewed["refresh_token"] != tokens["refresh_token"]
         assert AccessToken.objects.get().resource == [RESOURCE]
 
-    with time_machine.travel(timezone.now() + timedelta(days=30, hours=2)):
+    with time_machine.travel(timezone.now() + timedelta(days=30, hours=4)):
         assert client_of_ana.refresh(renewed["refresh_token"]).json()["error"] == "invalid_grant"
 
 
