@@ -25,6 +25,7 @@ class StoredContentsAdmin(AuditedAdmin):
     """The page of the only row."""
 
     audit_kind = "contents"
+    empty = "Run manage.py migrate, which creates the row."
     list_display = ["days", "seen_by", "redacted"]
     search_fields = ["seen_by"]
     fields = ["days", "seen_by", "redacted"]
