@@ -89,9 +89,7 @@ def begin_locally(*, by: str, at: datetime) -> None:
 
 
 def get_rules() -> ContentRules:
-    """Return the rules as this process knows them. Queries only the first time; the poller refreshes them."""
-    if _rules is None:
-        refresh_rules()
+    """Return the rules as this process knows them, without a query. Before the first poll nothing is stored."""
     rules = _rules or ContentRules()
     limit: int = settings.GATEWAY_CONTENT_DAYS
     return rules if rules.days <= limit else ContentRules(limit, rules.is_for_managers, rules.redacted)

@@ -9,7 +9,7 @@ from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 
-from analytics.flags import FLAGS, FlagKey
+from analytics.flags import LIVE, FlagKey
 from analytics.rollout.models import Cohort, Flag
 from audit import audit_log
 from audit.models import AuditEntry
@@ -41,12 +41,14 @@ def release_draft_to_cohort(
     See `publishing.publish_draft` for the other arguments and errors. Also raises ApprovalMissing and CohortRefused.
     """
     seen = approval.check_approval(by, seen)
+    _check_plan(plan)
+    # Not in the transaction: it takes seconds for thousands of ops.
+    release = publishing.freeze_draft(by=by, at=at, accepted=accepted, seen=seen, accepted_loss=accepted_loss)
+    if release.withdrawn_at is not None:
+        raise lifecycle.AlreadyWithdrawn(f"The draft matches release {release}, which was withdrawn. Change it.")
+    if stored_releases.is_live(release.version):
+        raise CohortRefused("The draft matches the live release, which everyone reads already.")
     with transaction.atomic():
-        release = publishing.freeze_draft(by=by, at=at, accepted=accepted, seen=seen, accepted_loss=accepted_loss)
-        if release.withdrawn_at is not None:
-            raise lifecycle.AlreadyWithdrawn(f"The draft matches release {release}, which was withdrawn. Change it.")
-        if stored_releases.is_live(release.version):
-            raise CohortRefused("The draft matches the live release, which everyone reads already.")
         cohort = _save_cohort(plan, release, note=note, by=by, at=at)
         changes = {"cohort": [None, cohort.name], "losses accepted because": [None, accepted_loss.strip() or None]}
         action = AuditEntry.Action.RELEASED
@@ -86,29 +88,32 @@ def make_live(release: Release, *, ends_cohorts: bool, note: str, by: str, at: d
     return cohorts
 
 
-def _save_cohort(plan: CohortPlan, release: Release, *, note: str, by: str, at: datetime) -> Cohort:
+def _check_plan(plan: CohortPlan) -> None:
+    """Raise CohortRefused if no cohort could be made of the plan."""
     flag = Flag.objects.get(pk=FlagKey.RELEASE)
     if not flag.is_on:
         raise CohortRefused(f"The flag {flag} is off, so no cohort is on another release. Switch it on first.")
     if not plan.percentage and not plan.listed:
         raise CohortRefused("Nobody would read it. Choose a share, or list users.")
-    cohort = Cohort.objects.select_for_update().filter(name=plan.name).first()
-    if cohort is not None and cohort.flag_id != FlagKey.RELEASE:
-        raise CohortRefused(
-            f"{plan.name} is a cohort of {FLAGS[FlagKey(cohort.flag_id)].title}. Choose another name."
-            if cohort.flag_id in set(FlagKey)
-            else f"There is another cohort called {plan.name}. Choose another name."
-        )
+    other = Cohort.objects.filter(name=plan.name).exclude(flag=flag).first()
+    if other is not None:
+        raise CohortRefused(f"{plan.name} is a cohort of {other.flag}. Choose another name.")
+    planned = Cohort(name=plan.name, flag=flag, variant=LIVE, percentage=plan.percentage, listed=list(plan.listed))
+    try:
+        planned.full_clean(exclude=["position", "salt"], validate_unique=False, validate_constraints=False)
+    except ValidationError as error:
+        raise CohortRefused(" ".join(error.messages)) from None
+
+
+def _save_cohort(plan: CohortPlan, release: Release, *, note: str, by: str, at: datetime) -> Cohort:
+    cohort = Cohort.objects.select_for_update().filter(name=plan.name, flag=FlagKey.RELEASE).first()
     before = cohort.list_audit_values() if cohort else None
-    cohort = cohort or Cohort(name=plan.name, flag=flag)
+    cohort = cohort or Cohort(name=plan.name, flag_id=FlagKey.RELEASE)
     cohort.variant, cohort.is_on, cohort.is_guarded = release.version, True, plan.is_guarded
     cohort.percentage, cohort.listed, cohort.note = plan.percentage, list(plan.listed), note[:300]
     try:
-        cohort.full_clean(exclude=["position", "salt"], validate_constraints=False)
         with transaction.atomic():
             cohort.save()
-    except ValidationError as error:
-        raise CohortRefused(" ".join(error.messages)) from None
     except IntegrityError:
         raise CohortRefused(f"Somebody else created the cohort {plan.name} just now. Choose another name.") from None
     audit_log.record_change("cohort", cohort.name, before, cohort.list_audit_values(), by=by, at=at, note=note)

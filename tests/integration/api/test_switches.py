@@ -6,7 +6,6 @@ from django.test import Client as HttpClient
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from analytics.events import stored_contents
 from registry.catalog import switches
 from registry.drafts import switch_service
 from registry.models import Connection, Group, Op, Switch
@@ -91,7 +90,6 @@ def test_list_op_does_not_replace_a_get_when_it_is_off(api: Api) -> None:
 def test_switch_needs_no_query(api: Api, django_assert_num_queries: DjangoAssertNumQueries) -> None:
     set_switch("op", "onto.task.update")
     api.help("onto.task")
-    stored_contents.refresh_rules()
 
     with django_assert_num_queries(0):
         api.help("onto.task")
