@@ -21,8 +21,8 @@ def explain_missing(request: HttpRequest) -> SafeString:
     rules = stored_contents.get_rules()
     if rules.days and not may_see(request):
         return format_html("Only {} may see args, results and words of searches.", StoredContents.SeenBy.MANAGERS.label)
-    kept = f"They are kept for {rules.days} days." if rules.days else "They are not kept."
-    return format_html("{} {}", kept, link_page(request))
+    why = f"Not stored, or older than {rules.days} days." if rules.days else "They are not kept."
+    return format_html("{} {}", why, link_page(request))
 
 
 def link_page(request: HttpRequest) -> SafeString:

@@ -21,7 +21,8 @@ _PATTERNS = {
     PatternName.CARD: re.compile(r"(?<![0-9])[0-9](?:[ -]?[0-9]){12,18}(?![0-9])"),
     # JSON Web Tokens, and what follows "Bearer".
     PatternName.TOKEN: re.compile(
-        r"eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)?|(?<=[Bb]earer )[A-Za-z0-9._~+/=-]{12,}"
+        r"(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)?"
+        r"|(?<=[Bb]earer )[A-Za-z0-9._~+/=-]{12,}"
     ),
     # Keys that begin with a known prefix, and private keys.
     PatternName.KEY: re.compile(

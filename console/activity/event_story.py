@@ -42,7 +42,6 @@ class EventStory:
     came_next: Sequence[StoryStep]
     sent: SafeString
     got: SafeString
-    has_turn: bool
 
 
 def tell(event: OperationEvent, request: HttpRequest) -> EventStory:
@@ -56,7 +55,6 @@ def tell(event: OperationEvent, request: HttpRequest) -> EventStory:
         [_build_step(each, event) for each in after[:MAX_STEPS]],
         _render(event, "args", request, shows_contents=shows_contents),
         _render(event, "result", request, shows_contents=shows_contents),
-        has_turn=bool(event.turn),
     )
 
 

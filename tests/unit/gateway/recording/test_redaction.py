@@ -5,10 +5,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analytics.events import stored_contents
-from analytics.events.stored_contents import ContentRules
+from analytics.events.redaction_patterns import redact_text
+from analytics.events.stored_contents import ALL_PATTERNS, ContentRules
 from gateway.contracts.envelopes import EnvelopeResponse
 from gateway.recording import redaction
 from registry.catalog.model import CatalogOp
+from tests.support.growth import assert_linear
 
 SCHEMA = {
     "type": "object",
@@ -121,6 +123,11 @@ def test_private_parts_of_texts_are_redacted() -> None:
     assert redaction.build_search_content("mail ana@mail.example.org", [])["args"] == {
         "query": "mail [redacted e-mail]"
     }
+
+
+@pytest.mark.parametrize("part", ["eyJ", "a.", "a@", "1 ", "sk-", "Bearer ", "-----BEGIN RSA PRIVATE KEY-----"])
+def test_patterns_take_linear_time(part: str) -> None:
+    assert_linear(lambda text: redact_text(text, ALL_PATTERNS), lambda count: part * count, size=20_000)
 
 
 def test_only_the_chosen_patterns_are_redacted(monkeypatch: pytest.MonkeyPatch) -> None:
