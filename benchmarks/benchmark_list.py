@@ -76,7 +76,7 @@ BENCHMARKS = (
     Benchmark(("mcp.vs_fastmcp",), mcp.measure_same_tools),
     Benchmark(("mcp.vs_fastmcp_proxy",), mcp.measure_proxy),
     Benchmark(("connect.map.seconds", "connect.import.seconds"), connect.measure_import),
-    Benchmark(("desk.ops.s", "desk.review.s"), measures.measure_admin_pages),
+    Benchmark(("console.ops.s", "console.review.s"), measures.measure_admin_pages),
     *(
         Benchmark(tuple(figure.format(name) for figure in SIZE_FIGURES), partial(measures.measure_size, number=number))
         for number, name in measures.SIZE_NAMES.items()

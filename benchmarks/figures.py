@@ -75,8 +75,8 @@ GOALS = {
     "mcp.vs_fastmcp_proxy": FigureGoal("≥", 5),
     "connect.map.seconds": FigureGoal("<", 3),
     "connect.import.seconds": FigureGoal("<", 15),
-    "desk.ops.s": FigureGoal("<", 1),
-    "desk.review.s": FigureGoal("<", 1),
+    "console.ops.s": FigureGoal("<", 1),
+    "console.review.s": FigureGoal("<", 1),
 }
 
 

@@ -244,7 +244,7 @@ def measure_admin_pages(lab: Lab) -> Iterator[BenchmarkFigure]:
             rounds = [
                 load.run_load(gateway.address, [page_request]).latencies[0] / 1_000 for _ in range(shrink(ROUNDS))
             ]
-            yield figures.build_median_figure(f"desk.{name}.s", rounds, "s", against)
+            yield figures.build_median_figure(f"console.{name}.s", rounds, "s", against)
 
 
 def _compare_exec_read(
