@@ -103,10 +103,9 @@ class MakeLiveForm(forms.Form):
     def __init__(self, *args: Any, cohorts: Sequence[str] = (), **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if cohorts:
-            self.fields["ends_cohorts"].label = f"Turn off {get_text_list(list(cohorts), 'and')}"
-            self.fields[
-                "ends_cohorts"
-            ].help_text = (
+            field = self.fields["ends_cohorts"]
+            field.label = f"Turn off {get_text_list(list(cohorts), 'and')}"
+            field.help_text = (
                 "Everyone reads this release then. A cohort that stays on keeps it when the next release goes live."
             )
         else:

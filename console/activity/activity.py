@@ -78,7 +78,7 @@ class LinkedOperationEventAdmin(ViewsListAdmin, RelatedLinksAdmin, OperationEven
     def render_change_form(
         self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
     ) -> HttpResponse:
-        context["story"] = event_story.tell(kwargs["obj"], request)
+        context["story"] = event_story.build_story(kwargs["obj"], request)
         return super().render_change_form(request, context, *args, **kwargs)
 
     def build_list_context(self, request: HttpRequest, changelist: ChangeList) -> dict[str, Any]:

@@ -44,7 +44,7 @@ class EventStory:
     got: SafeString
 
 
-def tell(event: OperationEvent, request: HttpRequest) -> EventStory:
+def build_story(event: OperationEvent, request: HttpRequest) -> EventStory:
     """Return the story of an event, with stored args and results only for those who may see them."""
     shows_contents = contents.may_see(request)
     before, after = _read_turn(event)

@@ -270,9 +270,8 @@ def _build_effect_context(request: HttpRequest, action: ReleaseAction, release: 
     page_differences = help_diff.build_differences(list(page), effect.before, effect.after)
     seen = snapshot.compute_version(effect.before)
     return {
-        "effect": effect._replace(
-            before=EMPTY_SNAPSHOT, after=EMPTY_SNAPSHOT
-        ),  # as on the review page: a context is a reference cycle
+        # Without the snapshots, as on the review page: a context is a reference cycle.
+        "effect": effect._replace(before=EMPTY_SNAPSHOT, after=EMPTY_SNAPSHOT),
         "change_counts": diff_view.format_change_counts(effect.changes),
         "seen": seen,
         **diff_view.build_diff_context(page, page_differences),

@@ -65,12 +65,15 @@ def query_cohorts(release: Release) -> QuerySet[Cohort]:
 def make_live(release: Release, *, ends_cohorts: bool, note: str, by: str, at: datetime) -> list[Cohort]:
     """Make a release live for everyone, and switch off the cohorts that read it if wanted. Return these cohorts.
 
-    A cohort that stayed on would keep its users on this release when the next one goes live.
+    A cohort that stayed on would keep its users on this release when the next one goes live. The eval cases run only
+    for a release that was never live: a rollback must not wait.
 
     Raises the errors of `lifecycle.activate_release`.
     """
-    content, live = stored_releases.load_content(release), stored_releases.get_live_release()
-    compared = evaluation.compare_with_live(release.version, content, live)
+    compared = None
+    if not release.activations.exists():
+        content, live = stored_releases.load_content(release), stored_releases.get_live_release()
+        compared = evaluation.compare_with_live(release.version, content, live)
     with transaction.atomic():
         lifecycle.activate_release(
             version=release.version,
