@@ -77,6 +77,14 @@ class PublishForm(forms.Form):
         if not is_loss:
             del self.fields["lost_because"]
 
+    def get_reasons(self) -> dict[str, str]:
+        """Return the valid form's note and reasons, as every way to publish takes them."""
+        return {
+            "note": self.cleaned_data["note"],
+            "accepted": self.cleaned_data.get("because", ""),
+            "accepted_loss": self.cleaned_data.get("lost_because", ""),
+        }
+
     def list_publish_fields(self) -> list[forms.BoundField]:
         """Return the fields above the buttons. The time is shown separately."""
         return [field for field in self.visible_fields() if field.name != "publish_at"]

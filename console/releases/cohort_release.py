@@ -77,16 +77,13 @@ def release_reviewed(
     request: HttpRequest, draft_review: DraftReview, form: PublishForm, cohort_form: CohortReleaseForm
 ) -> Cohort | None:
     """Release the reviewed draft to a cohort and return it. Returns None and adds errors to the forms if refused."""
-    data: dict[str, Any] = form.cleaned_data
     try:
         release, cohort = cohort_release.release_draft_to_cohort(
             cohort_form.to_plan(),
-            note=data["note"],
             by=str(request.user),
             at=timezone.now(),
-            accepted=data.get("because", ""),
-            accepted_loss=data.get("lost_because", ""),
             seen=draft_review.version,
+            **form.get_reasons(),
         )
     except CohortRefused as error:
         cohort_form.add_error("cohort", str(error))

@@ -222,15 +222,9 @@ class ReviewMixin(base.ModelAdmin[Release]):
 
     def _publish_reviewed(self, request: HttpRequest, draft_review: review.DraftReview, form: PublishForm) -> bool:
         """Publish the reviewed draft and return whether it worked. Adds errors to the form."""
-        data: dict[str, Any] = form.cleaned_data
         try:
             release = reviewed_publishing.publish_reviewed(
-                note=data["note"],
-                by=str(request.user),
-                at=timezone.now(),
-                accepted=data.get("because", ""),
-                accepted_loss=data.get("lost_because", ""),
-                seen=draft_review.version,
+                by=str(request.user), at=timezone.now(), seen=draft_review.version, **form.get_reasons()
             )
         except lifecycle.AlreadyLive:
             form.add_error(None, "Nothing to publish. Your draft matches the live release.")

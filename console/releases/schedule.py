@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from django import forms
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
@@ -14,6 +13,7 @@ from django.utils.formats import date_format
 from django.views.decorators.http import require_POST
 
 from console import diff_view
+from console.forms import PublishForm
 from core.admin import base
 from registry.models import Release, ScheduledPublish
 from registry.releases.review import DraftReview
@@ -45,7 +45,7 @@ class ScheduleMixin(base.ModelAdmin[Release]):
         return redirect("admin:registry_release_review")
 
 
-def schedule_reviewed(request: HttpRequest, draft_review: DraftReview, form: forms.Form) -> bool:
+def schedule_reviewed(request: HttpRequest, draft_review: DraftReview, form: PublishForm) -> bool:
     """Schedule the reviewed draft and return whether it worked. Adds errors to the form."""
     data = form.cleaned_data
     decision = approval.decide(
@@ -68,11 +68,9 @@ def schedule_reviewed(request: HttpRequest, draft_review: DraftReview, form: for
             live_version=draft_review.live.version if draft_review.live else "",
             summary=diff_view.format_change_counts(draft_review.changes),
             publish_at=data["publish_at"],
-            note=data["note"],
-            accepted=data.get("because", ""),
-            accepted_loss=data.get("lost_because", ""),
             by=str(request.user),
             at=timezone.now(),
+            **form.get_reasons(),
         )
     except NotScheduled as error:
         # The field of the time is not shown while a publish waits.
