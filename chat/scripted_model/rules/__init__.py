@@ -6,7 +6,7 @@ from types import MappingProxyType
 from chat.scripted_model.conversation import ScriptedConversation
 from chat.scripted_model.dates import Days
 from chat.scripted_model.plans import Plan
-from chat.scripted_model.rules import reads, writes
+from chat.scripted_model.rules import reads, services, writes
 from chat.scripted_model.rules.lookup import Finished
 from chat.scripted_model.rules.request import Declined, Request, read_request
 
@@ -30,9 +30,14 @@ I am the scripted model: I follow scripts and simple rules, in English and witho
 *Show my overdue tasks.*
 - create, rename, change and delete them: *Mark “Sell the old fridge” as done.*
 - find free time and schedule tasks: *Find a free hour tomorrow.*
+- show rows of connected services: *List the products.*
 
 To connect a real model, set `LLM_BASE_URL`."""
-NOT_UNDERSTOOD = f"I did not understand that. {INTRODUCTION}"
+NOT_UNDERSTOOD = (
+    "I did not understand that. I am the scripted model, without AI: I follow simple rules, in English, and can list, "
+    "find and change rows of the workspace and show rows of connected services. To ask freely, connect a real model "
+    "with `LLM_BASE_URL`."
+)
 REFUSED = f"I cannot do that. {INTRODUCTION}"
 REFUSED_MANY = f"I change one row at a time. {INTRODUCTION}"
 WELCOME = "You are welcome."
@@ -45,6 +50,10 @@ def plan_free_message(conversation: ScriptedConversation, days: Days) -> Plan:
     """Return the plan of a message that no script matches."""
     try:
         request = read_request(conversation, days)
+        if request is None or services.is_about_services(request):
+            message = request.intent.message if request else conversation.current.message
+            if answer := (yield from services.plan_service(message, days)):
+                return answer
         if request is None:
             return NOT_UNDERSTOOD
         if text := TEXTS.get(request.intent.action):

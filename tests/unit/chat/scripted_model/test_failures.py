@@ -49,7 +49,8 @@ def test_refused_call_is_repaired_by_exactly_the_corrected_call() -> None:
 def test_question_after_a_call_that_waits_is_a_message_of_the_user() -> None:
     messages = [DELETE[0], *build_exec("onto.task.delete", PENDING)]
 
-    assert "I did not understand that." in ask(messages, build_user("why did you invent a tool call?")).text
+    no_op = build_round("tool_help", {"query": "x"}, {"type": "search", "items": []}, call_id="help")
+    assert "I did not understand that." in ask(messages, build_user("why did you invent a tool call?"), no_op).text
 
 
 def test_corrected_call_that_fails_is_not_sent_again() -> None:

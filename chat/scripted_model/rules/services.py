@@ -1,0 +1,272 @@
+"""Plans of requests about connected services: a read that the help names, and its rows as a table."""
+
+import re
+from collections.abc import Generator, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from chat.scripted_model.dates import Days
+from chat.scripted_model.intents import ScriptedIntent, read_words
+from chat.scripted_model.outcomes import HELP, KINDS, ScriptedOutcome
+from chat.scripted_model.plans import ScriptedCall, run
+from chat.scripted_model.rows import ROWS_SHOWN
+from chat.scripted_model.rules.request import Request
+from core.text.english import QUESTION_WORDS, REQUEST_VERBS
+
+WORKSPACE = ("onto.", "cal.")  # ops that the other rules know
+MAX_QUERY = 300  # characters
+MAX_CANDIDATES = 4  # ops that may be meant
+MAX_COLUMNS = 5
+MAX_CELL = 60  # characters
+WRITES_LEFT_OUT = (
+    "`{op}` can do that, but as the scripted model I only read from connected services, so nothing was changed. A real "
+    "model fills in its arguments: set `LLM_BASE_URL`."
+)
+_OWN_NAMES = {*KINDS, "event", "calendar", "todo"}
+_ACTIONS = ("list", "details", "create", "update", "delete", "schedule", "refuse", "refuse_many")
+_SEARCH_ARGUMENTS = ("q", "query", "search", "text", "term", "name", "words")
+_FIRST_COLUMNS = ("id", "name", "title", "full_name")
+_WORD = re.compile(r"[^\W_]+")
+_QUOTED = re.compile(r"[“\"«„]([^“”\"«»„]{1,300})[”\"»“]")
+_POLITE = re.compile(
+    r"^(?:(?:and|ok|then|please|can you|could you|would you|i want to|i would like to|let's)\b[ ,]*)+", re.IGNORECASE
+)
+_ID = re.compile(r"\b(?:[0-9a-f]{8}-[0-9a-f-]{27}|[a-z]{1,8}-\d{1,12}|\d{1,12})\b", re.IGNORECASE)
+_UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}", re.IGNORECASE)
+
+Lookup = Generator[list[ScriptedCall], list[ScriptedOutcome], str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class _ServiceOp:
+    """An op that a request may mean. `args` are the signatures by name, None if the search did not show them."""
+
+    path: str
+    kind: str
+    score: int
+    args: dict[str, str] | None
+
+    @property
+    def entity(self) -> str:
+        return self.path.split(".")[-2].replace("_", " ") if self.path.count(".") else self.path
+
+
+def is_about_services(request: Request) -> bool:
+    """Return whether a request may be about a connected service: it names nothing that only the workspace has."""
+    intent = request.intent
+    if intent.action not in _ACTIONS or request.row is not None or request.question:
+        return False
+    return bool(_list_words(intent.message)) and not _names_workspace(intent)
+
+
+def _names_workspace(intent: ScriptedIntent) -> bool:
+    """Return whether a message has a word of the workspace; an appointment may be of any service."""
+    words = map(_stem, _WORD.findall(_QUOTED.sub("", intent.message)))
+    return bool(intent.kind) and not _OWN_NAMES.isdisjoint(words)
+
+
+def plan_service(message: str, days: Days) -> Lookup:
+    """Run the read of a connected service that a message means, and return its rows as a table.
+
+    Returns None if the help names no op for its words.
+    """
+    words = _list_words(message)
+    if not words:
+        return None
+    search = yield from run(HELP, query=message[:MAX_QUERY])
+    found = _rank_ops(search.result, words)
+    if not found:
+        return None
+    if _asks_to_write(message, found[0]):
+        write = next((op.path for op in found if op.kind == "write"), "")
+        return WRITES_LEFT_OUT.format(op=write) if write else None
+    return (yield from _plan_read([op for op in found if op.kind == "read"][:MAX_CANDIDATES], message, days))
+
+
+def _plan_read(ops: list[_ServiceOp], message: str, days: Days) -> Lookup:
+    best: tuple[int, int, ScriptedCall, _ServiceOp] | None = None
+    lacking: tuple[_ServiceOp, list[str]] | None = None
+    for op in ops:
+        if best and best[0] > op.score:
+            break  # the others fit less well
+        signatures = op.args
+        if signatures is None:
+            page = yield from run(HELP, path=op.path)
+            signatures = page.result.get("args") if page.ok else None
+        args, missing = _fill_args(signatures if isinstance(signatures, dict) else {}, op, message, days)
+        if missing:
+            lacking = lacking or (op, missing)
+        elif best is None or len(args) > best[1]:
+            best = op.score, len(args), ScriptedCall(op.path, args), op
+    if best:
+        outcome = (yield [best[2]])[0]
+        return describe_result(outcome, best[3].entity)
+    if lacking:
+        op, missing = lacking
+        return f"`{op.path}` needs {' and '.join(f'`{name}`' for name in missing)}. Name it in your message."
+    return None
+
+
+def _rank_ops(page: dict[str, Any], words: set[str]) -> list[_ServiceOp]:
+    """Return the ops of services on a page of help that have a word of the message in their path, best first.
+
+    An op without one fits if its summary has all the words.
+    """
+    ops = []
+    items = page.get("items")
+    for item in items if isinstance(items, list) else ():
+        path = item.get("path") if isinstance(item, dict) else None
+        if not isinstance(path, str) or path.startswith(WORKSPACE) or "kind" not in item:
+            continue
+        in_path = words & set(map(_stem, _WORD.findall(path.replace("_", " "))))
+        in_summary = words & set(map(_stem, _WORD.findall(str(item.get("summary")))))
+        if in_path or in_summary == words:
+            args = item.get("args")
+            score = 2 * len(in_path) + len(in_summary - in_path)
+            ops.append(_ServiceOp(path, str(item["kind"]), score, args if isinstance(args, dict) else None))
+    return sorted(ops, key=lambda op: -op.score)
+
+
+def _asks_to_write(message: str, best: _ServiceOp) -> bool:
+    """Return whether a message asks for a change: its first word says so, or else the op that fits best."""
+    word, _ = _split_verb(message)
+    if verb := REQUEST_VERBS.get(word):
+        return verb != "read"
+    return best.kind == "write" and word not in QUESTION_WORDS
+
+
+def _fill_args(
+    signatures: dict[str, str], op: _ServiceOp, message: str, days: Days
+) -> tuple[dict[str, Any], list[str]]:
+    """Return the args that a message names, and the required arguments that it does not."""
+    args: dict[str, Any] = {}
+    missing: list[str] = []
+    dates = [name for name, signature in signatures.items() if _read_type(signature) == "date"]
+    for name, signature in signatures.items():
+        required = str(signature).endswith("required")
+        value = _read_value(name, str(signature), message, required=required)
+        if value is None and dates == [name]:
+            value = days.parse_day(message)
+        if value is None and required and name in _SEARCH_ARGUMENTS and _read_type(signature) == "string":
+            value = _list_rest(message, op) or None
+        if value is not None:
+            args[name] = value
+        elif required:
+            missing.append(name)
+    return args, missing
+
+
+def _read_value(name: str, signature: str, message: str, *, required: bool) -> Any:
+    kind = _read_type(signature)
+    if "|" in kind:
+        lower = f" {' '.join(_WORD.findall(message.lower()))} "
+        return next((each for each in kind.split("|") if f" {each.lower().replace('_', ' ')} " in lower), None)
+    if kind == "string" and name in _SEARCH_ARGUMENTS and (quoted := _QUOTED.search(message)):
+        return quoted[1]
+    if not required or not (name == "id" or name.endswith(("_id", "Id", "number", "code"))):
+        return None
+    found = (_UUID if kind == "uuid" else _ID).search(message)
+    if found is None:
+        return None
+    if kind in ("integer", "number"):
+        return int(found[0]) if found[0].isdigit() else None
+    return found[0]
+
+
+def _read_type(signature: str) -> str:
+    """Return the type of a signature such as: integer = 20, max 50."""
+    return str(signature).partition(",")[0].partition(" = ")[0].strip()
+
+
+def _split_verb(message: str) -> tuple[str, str]:
+    """Return the first word of a message that is not only polite, in lower case, and what follows it."""
+    rest = _POLITE.sub("", message.strip())
+    first = _WORD.search(rest)
+    return (first[0].lower(), rest[first.end() :]) if first else ("", rest)
+
+
+def _list_names(message: str) -> list[str]:
+    """Return the words of a message that may name something, without its verb, fillers and titles in quotes."""
+    first, rest = _split_verb(_QUOTED.sub("", message))
+    text = rest if first in REQUEST_VERBS else f"{first} {rest}"
+    return [word for word in _WORD.findall(read_words(text, "project")) if len(word) > 2]
+
+
+def _list_words(message: str) -> set[str]:
+    return set(map(_stem, _list_names(message)))
+
+
+def _list_rest(message: str, op: _ServiceOp) -> str:
+    """Return the words of a message that do not name the op: what to search for."""
+    own = set(map(_stem, _WORD.findall(op.path.replace("_", " "))))
+    return " ".join(word for word in _list_names(message) if _stem(word) not in own)
+
+
+def _stem(word: str) -> str:
+    """Return a word in lower case and in the singular."""
+    word = word.lower()
+    if word.endswith("ies") and len(word) > 4:
+        return f"{word[:-3]}y"
+    if word.endswith(("sses", "shes", "ches", "xes")):
+        return word[:-2]
+    return word[:-1] if word.endswith("s") and not word.endswith(("ss", "us", "is")) else word
+
+
+def describe_result(outcome: ScriptedOutcome, entity: str) -> str:
+    """Return the rows of a result as a table, or its fields if it is one row."""
+    rows = _find_rows(outcome.result)
+    if rows is None:
+        fields = [(key, value) for key, value in outcome.result.items() if not isinstance(value, dict | list)]
+        table = _format_table(["", ""], [[_title(key), value] for key, value in fields])
+        return f"`{outcome.op}` returned:\n\n{table}" if fields else outcome.message
+    total = next((value for key in ("total", "count") if isinstance(value := outcome.result.get(key), int)), 0)
+    total = max(total, len(rows))
+    noun = entity if total == 1 else f"{entity.removesuffix('y')}ies" if _ends_in_y(entity) else f"{entity}s"
+    if not rows:
+        return f"`{outcome.op}` found no {noun}."
+    columns = _choose_columns(rows)
+    shown = rows[:ROWS_SHOWN]
+    table = _format_table([_title(name) for name in columns], [[row.get(name) for name in columns] for row in shown])
+    rest = f"\n\n… and {total - len(shown)} more." if total > len(shown) else ""
+    return f"{total} {noun}, from `{outcome.op}`:\n\n{table}{rest}"
+
+
+def _ends_in_y(noun: str) -> bool:
+    return noun.endswith("y") and noun[-2:-1] not in "aeiou"
+
+
+def _find_rows(result: dict[str, Any], depth: int = 0) -> list[dict[str, Any]] | None:
+    """Return the first list of a result, as rows; None if it has none."""
+    for value in result.values():
+        if isinstance(value, list):
+            return [item if isinstance(item, dict) else {"value": item} for item in value]
+    nested = (value for value in result.values() if isinstance(value, dict) and depth < 2)
+    return next((rows for value in nested if (rows := _find_rows(value, depth + 1)) is not None), None)
+
+
+def _choose_columns(rows: list[dict[str, Any]]) -> list[str]:
+    """Return the names of at most five columns with short values: names first, and no UUIDs if there is more."""
+    names = dict.fromkeys(
+        name for row in rows for name, value in row.items() if value is not None and not isinstance(value, dict | list)
+    )
+    readable = [name for name in names if not any(_UUID.fullmatch(str(row.get(name))) for row in rows)]
+    chosen = readable or list(names)
+    return sorted(chosen, key=lambda name: (name not in _FIRST_COLUMNS, chosen.index(name)))[:MAX_COLUMNS]
+
+
+def _format_table(head: list[str], lines: Iterable[list[Any]]) -> str:
+    rows = [head, ["---"] * len(head), *([_format_cell(value) for value in line] for line in lines)]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def _format_cell(value: Any) -> str:
+    if value is None:
+        return "–"
+    text = ("no", "yes")[value] if isinstance(value, bool) else " ".join(str(value).split())
+    text = text if len(text) <= MAX_CELL else f"{text[: MAX_CELL - 1]}…"
+    return text.replace("\\", "\\\\").replace("|", "\\|")
+
+
+def _title(name: str) -> str:
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).replace("_", " ")
+    return f"{words[:1].upper()}{words[1:].lower()}" if words != "id" else "ID"
