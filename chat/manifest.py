@@ -1,7 +1,9 @@
 """What the chat declares. A team can remove it."""
 
 from datetime import timedelta
+from urllib.parse import urlencode
 
+from django.conf import settings
 from django.contrib.auth.models import User
 
 from chat.conversations import retention
@@ -17,9 +19,16 @@ def get_subject(user: User) -> str:
     return Profile.objects.filter(user=user).values_list("subject", flat=True).first() or ""
 
 
+def get_page_url(message: str) -> str:
+    """Return where people chat, with a message in the field if there is one. Without CHAT_URL, a proxy has it here."""
+    url = settings.CHAT_URL or "/chat/"
+    return f"{url}?{urlencode({'message': message})}" if message else url
+
+
 MANIFEST = Manifest(
     row_finders=[retention.find_rows],
     subject_finders=[get_subject],
+    chat_pages=[get_page_url],
     jobs=[
         Job("chat.delete_event_chunks", retention.delete_event_chunks, timedelta(minutes=1)),
         Job("chat.delete_conversations", retention.delete_conversations, timedelta(minutes=10)),

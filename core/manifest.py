@@ -106,6 +106,8 @@ class Manifest:
     pages: Sequence[AdminPage] = ()
     entries: Sequence[SidebarEntry] = ()
     tabs: Mapping[str, Sequence[ModelList]] = field(default_factory=dict)  # title of an entry -> further pages
+    # Return the address of a chat, with a message that its field holds.
+    chat_pages: Sequence[Callable[[str], str]] = ()
     system_lists: Mapping[str, Sequence[ModelList]] = field(default_factory=dict)  # heading on the System page -> lists
 
 

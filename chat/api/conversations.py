@@ -1,4 +1,4 @@
-"""Conversations of the caller: list and search, read, rename, delete, export; and cancel a turn."""
+"""Conversations of the caller: list and search, suggest, read, rename, delete, export; and cancel a turn."""
 
 from typing import Any
 
@@ -9,6 +9,7 @@ from chat.api.base import api_view, run_with_identity
 from chat.api.requests import CancelRequest, RenameRequest, read_body
 from chat.conversations import store
 from chat.errors import ApiError
+from chat.gateway import service_suggestions
 
 PAGE_SIZE = 50
 
@@ -21,6 +22,15 @@ async def conversations(request: HttpRequest) -> HttpResponseBase:
         request, lambda identity: store.list_page(identity.subject, query=query, cursor=cursor, size=PAGE_SIZE)
     )
     return JsonResponse(page)
+
+
+@api_view("GET")
+async def suggestions(request: HttpRequest) -> HttpResponseBase:
+    """Return {suggestions: [{title, text}]} for the connected services. The page has its own for the workspace."""
+    found = await run_with_identity(
+        request, lambda identity: service_suggestions.list_service_suggestions(identity.credentials)
+    )
+    return JsonResponse({"suggestions": found})
 
 
 @api_view("GET", "PATCH", "DELETE")

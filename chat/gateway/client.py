@@ -107,6 +107,10 @@ class GatewayClient:
         body = {"format": "openai", "message": message[:20_000]}
         return self._require("POST", "toolset", body)
 
+    def fetch(self, path: str) -> dict[str, Any]:
+        """Return what a GET below /api/v1/ answers. Raises GatewayRefused."""
+        return self._require("GET", path, None)
+
     def escalate_toolset(self, toolset_id: str, missing_tool: str) -> dict[str, Any] | None:
         """Return a wider toolset, or None if there is nothing wider."""
         answer = self.call("POST", f"toolset/{toolset_id}/escalate", {"missing_tool": missing_tool[:200]}, seconds=10)

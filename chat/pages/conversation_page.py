@@ -25,6 +25,7 @@ from chat.scripted_model.scripts import SUGGESTIONS
 from core import llm
 
 PageView = Callable[..., HttpResponse]
+MAX_DRAFT = 2_000  # characters
 LIST_SIZE = 50  # conversations in the sidebar, until the user asks for more
 
 
@@ -76,8 +77,10 @@ def show_error(request: HttpRequest, error: ApiError) -> HttpResponse:
 @require_safe
 @page_view()
 def show_new(request: HttpRequest, subject: str) -> HttpResponse:
-    """Show the page on which a conversation begins."""
-    return render(request, "chat/page.html", build_context(subject, session_id=None) | list_conversations(subject))
+    """Show the page on which a conversation begins. `message` is what the field holds; nothing is sent."""
+    context = build_context(subject, session_id=None) | list_conversations(subject)
+    draft = request.GET.get("message", "").strip()[:MAX_DRAFT]
+    return render(request, "chat/page.html", context | {"draft": draft})
 
 
 @require_safe
@@ -94,6 +97,7 @@ def build_context(subject: str, *, session_id: str | None, place: dict[str, Any]
         "is_scripted": not llm.is_configured(),
         "model": llm.get_endpoint(llm.Tier(settings.CHAT_MODEL_TIER)).model.name if llm.is_configured() else "",
         "suggestions": SUGGESTIONS,
+        "gateway_url": settings.GATEWAY_URL,  # empty: a proxy has both at one address
         "vocabulary": {"past": wording.PAST},
     }
     if session_id is None:

@@ -13,6 +13,7 @@ from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 from django.utils.html import format_html
 
+from console import chat_links
 from console.access.switches import SwitchableMixin
 from console.connections import figures, import_pages
 from console.connections.connection_test import run_test
@@ -216,6 +217,7 @@ class ConnectionAdmin(AuditedAdmin, SwitchableMixin, ImportPagesMixin):
                 "circuit": connection_guards.get_guard(row.name).get_state(),
                 "may_import": self.has_import_permission(request),
                 "may_switch": self.has_switch_permission(request),
+                **chat_links.build_context(row.ops.all()),
             }
         return super().render_change_form(request, context, *args, **kwargs)
 

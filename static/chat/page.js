@@ -1,9 +1,10 @@
 /* The entry: creates the parts of the page and connects its buttons to them. */
 
+import { sendJson } from "./api.js";
 import { Chat, copyAnswer } from "./chat.js";
 import { Composer } from "./composer.js";
 import { Conversations, NO_CONVERSATIONS } from "./conversations.js";
-import { byId } from "./dom.js";
+import { byId, createElement } from "./dom.js";
 import { showRows } from "./rows.js";
 import { Transcript } from "./transcript.js";
 
@@ -55,5 +56,22 @@ document.addEventListener("keydown", (event) => {
 window.addEventListener("pagehide", () => chat.leave());
 window.addEventListener("pageshow", (event) => event.persisted && location.reload());
 
+/** Add what to ask the connected services. The page works without it. */
+async function addServiceSuggestions() {
+  const list = byId("service-suggestions");
+  if (!list) return;
+  const { suggestions } = await sendJson("GET", "suggestions").catch(() => ({ suggestions: [] }));
+  for (const { title, text } of suggestions) {
+    const button = createElement("button", "suggestion");
+    button.type = "button";
+    button.dataset.send = text;
+    button.append(createElement("strong", "", title), createElement("span", "", text));
+    const item = createElement("li");
+    item.append(button);
+    list.append(item);
+  }
+}
+
 moveFocus();
 chat.resume();
+addServiceSuggestions();

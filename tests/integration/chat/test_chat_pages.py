@@ -173,6 +173,14 @@ def get_policy(response: HttpResponse) -> dict[str, str]:
     return {name: value for name, _, value in parts}
 
 
+def test_other_addresses_lead_to_the_chat_or_to_a_page_with_its_style(client: HttpClient) -> None:
+    assert client.get("/").headers["Location"] == "/chat/"
+    unknown = client.get("/nothing/")
+
+    assert unknown.status_code == 404
+    assert get_policy(unknown)["style-src"] == "'self'"
+
+
 def test_pages_load_from_their_own_host_only(http: HttpClient) -> None:
     policy = get_policy(http.get("/chat/"))
 
@@ -223,6 +231,13 @@ def test_new_page_has_ten_suggestions_and_says_that_no_model_is_connected(http: 
     assert "Scripted model: no AI is connected" in page
     assert "LLM_BASE_URL=" in page
     assert http.get("/chat/").headers["Cache-Control"] == "no-store"
+
+
+def test_message_in_the_address_is_in_the_field_and_not_sent(http: HttpClient) -> None:
+    page = http.get("/chat/", {"message": "List <patients>"}).content.decode()
+
+    assert "List &lt;patients&gt;</textarea>" in page
+    assert not Message.objects.exists()
 
 
 @override_settings(LLM_BASE_URL="http://llm.test/v1", LLM_MODEL="big", LLM_FAST_MODEL="quick")
