@@ -1,15 +1,19 @@
 """Forms of the pages that import a document or the tools of an MCP server."""
 
+import json
+from collections import Counter
+from dataclasses import dataclass
 from typing import Any
 
 from django import forms
 from django.conf import settings
+from django.core.exceptions import ValidationError
 from unfold.widgets import (
+    INPUT_CLASSES,
     UnfoldAdminCheckboxSelectMultipleWidget,
     UnfoldAdminSelectWidget,
     UnfoldAdminTextareaWidget,
     UnfoldAdminTextInputWidget,
-    UnfoldAdminURLInputWidget,
     UnfoldBooleanWidget,
 )
 
@@ -18,10 +22,15 @@ from registry.imports import import_document, mcp_import, run_import
 from registry.imports.document_source import MAX_BYTES, UnreadableDocument
 from registry.imports.import_document import Selection
 from registry.imports.run_import import InvalidImportGroup
-from registry.models import Connection, DocumentImport, name_validator
+from registry.models import Connection, DocumentImport, name_validator, path_validator
 
 NEW = ""  # the choice of a new connection
 UNTAGGED = "without a tag"
+
+
+def build_address_input(placeholder: str = "") -> forms.URLInput:
+    """Return the input of an address. Unfold's repeats the address below it as a link."""
+    return forms.URLInput(attrs={"class": " ".join(INPUT_CLASSES), "placeholder": placeholder})
 
 
 class DocumentForm(forms.Form):
@@ -32,7 +41,7 @@ class DocumentForm(forms.Form):
         required=False,
         max_length=500,
         assume_scheme="https",
-        widget=UnfoldAdminURLInputWidget(attrs={"placeholder": "https://api.example.com/openapi.json"}),
+        widget=build_address_input("https://api.example.com/openapi.json"),
         help_text="Recommended: the gateway can then check it for changes.",
     )
     uploads = MultipleFileField(
@@ -54,7 +63,7 @@ class DocumentForm(forms.Form):
         cleaned["uploads"] = [file for file in cleaned.get("uploads") or () if file]
         given = [name for name in ("url", "uploads", "text") if cleaned.get(name)]
         if len(given) != 1 and not self.errors:
-            raise forms.ValidationError("Enter exactly one: an address, files or text.")
+            raise ValidationError("Enter exactly one: an address, files or text.")
         if sum(file.size for file in cleaned["uploads"]) > MAX_BYTES:
             self.add_error(
                 "uploads",
@@ -85,7 +94,7 @@ class ServerForm(forms.Form):
         required=False,
         max_length=500,
         assume_scheme="https",
-        widget=UnfoldAdminURLInputWidget(attrs={"placeholder": "https://mcp.example.com/mcp"}),
+        widget=build_address_input("https://mcp.example.com/mcp"),
         help_text="The server's MCP endpoint. A path that ends with /sse means a server from before 2025.",
     )
     program = forms.ChoiceField(
@@ -109,7 +118,7 @@ class ServerForm(forms.Form):
         if self.errors:
             return cleaned
         if sum(map(bool, (connection, url, program))) != 1:
-            raise forms.ValidationError("Enter exactly one: a connection, an address or a program.")
+            raise ValidationError("Enter exactly one: a connection, an address or a program.")
         try:
             address = url or f"{mcp_import.PROGRAM_PREFIX}{program}"
             cleaned["server"] = connection or mcp_import.build_connection(address)
@@ -118,8 +127,83 @@ class ServerForm(forms.Form):
         return cleaned
 
 
-class GroupFormMixin(forms.Form):
-    """Asks for the group of the ops, and for a name if they run through a new connection."""
+@dataclass(frozen=True, slots=True)
+class PickedOp:
+    """A row of the table of what can be imported: what was found, whether it is ticked, and its name in the group."""
+
+    found: dict[str, Any]
+    is_ticked: bool
+    leaf: str
+
+    @property
+    def tags(self) -> str:
+        """Its tags, for the script that filters the table."""
+        return json.dumps(self.found.get("tags", []))
+
+
+class PickedOpsMixin(forms.Form):
+    """Asks which of the listed ops are imported, with which names, and into which group.
+
+    The table is not made of fields: there may be hundreds of rows. `op` has the places of the ticked ones,
+    `name-<place>` a changed name.
+    """
+
+    FILTERS = ("tags", "methods", "search", "include_deprecated")
+    TARGET = ("connection", "name", "base_url")
+    row: DocumentImport
+    earlier: Selection
+
+    @property
+    def filters(self) -> list[forms.BoundField]:
+        """The fields that narrow the table."""
+        return [self[name] for name in self.FILTERS if name in self.fields]
+
+    @property
+    def target(self) -> list[forms.BoundField]:
+        """The fields that say through which connection the ops run."""
+        return [self[name] for name in self.TARGET if name in self.fields]
+
+    @property
+    def ops(self) -> list[PickedOp]:
+        """The rows of the table, as they were sent, or as at the last import."""
+        left_out = set(self.read_without())
+        return [
+            PickedOp(found, found["name"] not in left_out, self._read_name(at) or found["leaf"])
+            for at, found in enumerate(self.row.found.get("ops", ()))
+        ]
+
+    def read_without(self) -> list[str]:
+        """Return the upstream names of listed ops that were not ticked."""
+        if "listed" not in self.data:
+            return list(self.earlier.without)
+        ticked = set(self.data.getlist("op"))  # type: ignore[attr-defined]  # a QueryDict
+        return [found["name"] for at, found in enumerate(self.row.found["ops"]) if str(at) not in ticked]
+
+    def read_names(self) -> dict[str, str]:
+        """Return the names in the group that new ops get, by upstream name: those that were changed.
+
+        If the group is as suggested, also the others: an op gets the name that the table shows, even if its name would
+        read differently among those that were picked.
+        """
+        is_shown = "listed" in self.data and self.data.get("group") == self.row.found["group"]
+        listed = [(at, found) for at, found in enumerate(self.row.found.get("ops", ())) if found["leaf"]]
+        names = {found["name"]: self._read_name(at) or (found["leaf"] if is_shown else "") for at, found in listed}
+        return {upstream_name: name for upstream_name, name in names.items() if name}
+
+    def _read_name(self, at: int) -> str:
+        return str(self.data.get(f"name-{at}", "")).strip()
+
+    def clean_names(self, group: str) -> None:
+        """Refuse names that are no paths, and two ops of the same name."""
+        names = self.read_names()
+        for name in names.values():
+            try:
+                path_validator(f"{group}.{name}")
+            except ValidationError:
+                self.add_error(None, f"{name[:100]} is not a valid name. Use lower-case words, joined by dots.")
+        for name, count in Counter(names.values()).items():
+            if count > 1:
+                self.add_error(None, f"Two ops are named {name}. Rename one.")
 
     def clean_group(self) -> str:
         """Refuse a group that ops cannot be imported into."""
@@ -127,7 +211,7 @@ class GroupFormMixin(forms.Form):
         try:
             run_import.check_group(group)
         except InvalidImportGroup as error:
-            raise forms.ValidationError(str(error)) from None
+            raise ValidationError(str(error)) from None
         return group
 
     def clean_name_of_new(self, cleaned: dict[str, Any]) -> None:
@@ -137,7 +221,7 @@ class GroupFormMixin(forms.Form):
             self.add_error("name", f"A connection {cleaned['name']} exists already. Choose it above, or another name.")
 
 
-class PickToolsForm(GroupFormMixin):
+class PickToolsForm(PickedOpsMixin):
     """Which tools of an MCP server become ops, and in which group."""
 
     search = forms.CharField(
@@ -163,11 +247,11 @@ class PickToolsForm(GroupFormMixin):
 
     def __init__(self, *args: Any, row: DocumentImport, **kwargs: Any) -> None:
         connection = row.connection
+        self.row, self.earlier = row, Selection()
+        kwargs["initial"] = {"group": row.found.get("group", "")}
         if connection is not None and connection.import_group:
-            selection = import_document.read_selection(connection.import_selection)
-            kwargs["initial"] = {"search": selection.search, "group": connection.import_group}
-        elif connection is not None:
-            kwargs["initial"] = {"group": connection.name.lower().replace("-", "_")}
+            self.earlier = import_document.read_selection(connection.import_selection)
+            kwargs["initial"] = {"search": self.earlier.search, "group": connection.import_group}
         super().__init__(*args, **kwargs)
         if connection is not None:
             del self.fields["name"]
@@ -175,20 +259,22 @@ class PickToolsForm(GroupFormMixin):
     def clean(self) -> dict[str, Any]:
         """Refuse a new connection with the name of another one."""
         cleaned = super().clean() or {}
+        if "group" in cleaned:
+            self.clean_names(cleaned["group"])
         if "name" in self.fields and "group" in cleaned:
             self.clean_name_of_new(cleaned)
         return cleaned
 
     def read_selection(self) -> Selection:
         """Return which tools were picked."""
-        return Selection(search=self.cleaned_data["search"])
+        return Selection(search=self.cleaned_data["search"], without=self.read_without())
 
     def get_connection(self, row: DocumentImport) -> Connection:
         """Return the connection for the ops, which is not saved if it is new."""
         return row.connection or Connection(**row.found["connection"], name=self.cleaned_data["name"])
 
 
-class PickForm(GroupFormMixin):
+class PickForm(PickedOpsMixin):
     """Which operations become ops, in which group, and through which connection they run."""
 
     tags = forms.MultipleChoiceField(
@@ -226,13 +312,16 @@ class PickForm(GroupFormMixin):
         required=False,
         max_length=500,
         assume_scheme="https",
-        widget=UnfoldAdminURLInputWidget,
+        widget=build_address_input(),
     )
 
     def __init__(self, *args: Any, row: DocumentImport, **kwargs: Any) -> None:
         kwargs.setdefault("initial", {})
-        kwargs["initial"] = _build_initial(row) | kwargs["initial"]
+        self.row, self.earlier, initial = row, *_read_last_import(row)
+        kwargs["initial"] = initial | kwargs["initial"]
         super().__init__(*args, **kwargs)
+        if not row.found.get("deprecated"):
+            del self.fields["include_deprecated"]
         connections = Connection.objects.filter(kind=Connection.Kind.HTTP).values_list("name", flat=True)
         self._set_choices("tags", [(tag, f"{tag or UNTAGGED} ({count:,})") for tag, count in row.found["tags"]])
         self._set_choices("methods", [(method, f"{method} ({count:,})") for method, count in row.found["methods"]])
@@ -241,6 +330,8 @@ class PickForm(GroupFormMixin):
     def clean(self) -> dict[str, Any]:
         """Refuse a new connection without an address, or with the name of another one."""
         cleaned = super().clean() or {}
+        if "group" in cleaned:
+            self.clean_names(cleaned["group"])
         if cleaned.get("connection") == NEW and "group" in cleaned:
             if not cleaned.get("base_url") and "base_url" not in self.errors:
                 self.add_error("base_url", "Enter the address of the service, such as https://api.example.com/v1.")
@@ -250,7 +341,8 @@ class PickForm(GroupFormMixin):
     def read_selection(self) -> Selection:
         """Return which operations were picked."""
         data = self.cleaned_data
-        return Selection(data["tags"], data["methods"], data["search"], data["include_deprecated"])
+        deprecated = data.get("include_deprecated", True)
+        return Selection(data["tags"], data["methods"], data["search"], deprecated, self.read_without())
 
     def get_connection(self, row: DocumentImport) -> Connection:
         """Return the connection for the ops, which is not saved if it is new."""
@@ -264,14 +356,14 @@ class PickForm(GroupFormMixin):
         self.fields[name].choices = choices  # type: ignore[attr-defined]  # a ChoiceField
 
 
-def _build_initial(row: DocumentImport) -> dict[str, Any]:
-    """Return what the form starts with: what was picked last time, if the document was imported before."""
-    earlier = Connection.objects.filter(document_url=row.url).exclude(import_group="").first() if row.url else None
-    base_url = {"base_url": row.found["connection"]["base_url"]}
+def _read_last_import(row: DocumentImport) -> tuple[Selection, dict[str, Any]]:
+    """Return what was picked last time, if the document was imported before, and what the form starts with."""
+    earlier = Connection.objects.filter(name=row.found.get("earlier", "")).first()
+    initial = {"base_url": row.found["connection"]["base_url"], "group": row.found.get("group", "")}
     if earlier is None:
-        return base_url
+        return Selection(), initial
     selection = import_document.read_selection(earlier.import_selection)
-    return base_url | {
+    return selection, initial | {
         "tags": selection.tags,
         "methods": selection.methods,
         "search": selection.search,

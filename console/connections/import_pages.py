@@ -10,11 +10,13 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import Count, F, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
+from django.template.defaultfilters import pluralize
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 
-from console import diff_view
+from console import chat_links, diff_view
 from console.connections.import_forms import DocumentForm, PickForm, PickToolsForm, ServerForm
+from console.connections.secrets import describe_secrets
 from core.admin import base
 from registry.drafts import history
 from registry.drafts.merge import MergeReport, iterate_ops_of_source
@@ -27,6 +29,7 @@ from registry.releases import help_diff
 from registry.releases.help_diff import ChangedPassage
 
 RECENT = 10
+FEW_OPS = 20  # which one can read without a filter
 MAX_SHOWN = 50  # changes on one page
 
 # The fields of an entry that the import chose, not the upstream.
@@ -65,7 +68,7 @@ class ImportPagesMixin(base.ModelAdmin[Connection]):
                 by=request.user.get_username(),
             )
             return redirect("admin:registry_documentimport", row.pk)
-        context = {"title": "Import an OpenAPI document", "form": form, "recent": _list_recent()}
+        context = {"title": "Import an OpenAPI document", "form": form, "recent": _list_recent(is_server=False)}
         return self._render(request, "console/connections/choose_document.html", context)
 
     def choose_server_view(self, request: HttpRequest) -> HttpResponse:
@@ -76,7 +79,7 @@ class ImportPagesMixin(base.ModelAdmin[Connection]):
         if request.method == "POST" and form.is_valid():
             row = import_job.start_reading_server(form.cleaned_data["server"], by=request.user.get_username())
             return redirect("admin:registry_documentimport", row.pk)
-        context = {"title": "Import an MCP server", "form": form, "recent": _list_recent()}
+        context = {"title": "Import an MCP server", "form": form, "recent": _list_recent(is_server=True)}
         return self._render(request, "console/connections/choose_server.html", context)
 
     def import_view(self, request: HttpRequest, pk: int) -> HttpResponse:
@@ -88,7 +91,17 @@ class ImportPagesMixin(base.ModelAdmin[Connection]):
             form = (PickToolsForm if row.is_server else PickForm)(request.POST or None, row=row)
             if request.method == "POST" and form.is_valid() and _start(row, form):
                 return redirect("admin:registry_documentimport", row.pk)
-            context["form"] = form
+            context |= {
+                "form": form,
+                "opens_filter": len(row.found.get("ops", ())) > FEW_OPS or any(field.value() for field in form.filters),
+                "opens_target": any(
+                    field.errors or (field.name == "base_url" and not field.value()) for field in form.target
+                ),
+            }
+        elif row.state == DocumentImport.State.FAILED and not row.is_server:
+            context["form"] = DocumentForm(initial={"url": row.url})
+        elif row.state == DocumentImport.State.DONE:
+            context |= _describe_done(row)
         context |= {"again": _build_again_url(row), "new_connection": urlencode(row.found.get("connection", {}))}
         context["is_working"] = row.state in (DocumentImport.State.READING, DocumentImport.State.IMPORTING)
         return self._render(request, "console/connections/document_import.html", context)
@@ -105,11 +118,25 @@ def _start(row: DocumentImport, form: PickForm | PickToolsForm) -> bool:
     """Start the import. Return False, with an error in the form, if it cannot run like this."""
     group, connection = form.cleaned_data["group"], form.get_connection(row)
     try:
-        import_job.start_importing(row, form.read_selection(), group=group, connection=connection)
+        import_job.start_importing(
+            row, form.read_selection(), group=group, connection=connection, names=form.read_names()
+        )
     except ImportRefused as error:
         form.add_error(None, str(error))
         return False
     return True
+
+
+def _describe_done(row: DocumentImport) -> dict[str, Any]:
+    """Return what the page of a finished import says about the next step."""
+    count = row.report.get("ops", 0)
+    note = f"{row.found.get('title') or row.group}: {count} op{pluralize(count)}"
+    return {
+        "lacks_credentials": row.connection is not None
+        and any(not secret.is_usable for secret in describe_secrets(row.connection)),
+        "review_url": f"{reverse('admin:registry_release_review')}?{urlencode({'note': note})}",
+        **chat_links.build_context(Op.objects.filter(source=row.group)),
+    }
 
 
 def _build_again_url(row: DocumentImport) -> str:
@@ -125,8 +152,10 @@ def _build_again_url(row: DocumentImport) -> str:
     return f"{reverse('admin:registry_connection_import_server')}?{urlencode(query)}"
 
 
-def _list_recent() -> list[DocumentImport]:
-    return list(DocumentImport.objects.defer("document", "found", "report").select_related("connection")[:RECENT])
+def _list_recent(*, is_server: bool) -> list[DocumentImport]:
+    kind = Q(found__connection__kind=Connection.Kind.MCP)
+    rows = DocumentImport.objects.filter(kind if is_server else Q(found__connection__kind__isnull=True))
+    return list(rows.defer("document", "found", "report").select_related("connection")[:RECENT])
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,15 +7,17 @@ from django import forms
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
+from django.utils.html import format_html
 from unfold.widgets import UnfoldAdminTextareaWidget
 
 from analytics import reports
 from analytics.rollout import impact
-from console import diff_view
+from console import chat_links, diff_view
 from console.evals import results
 from console.forms import LATER, PUBLISH_ERRORS, PublishForm
 from console.releases import schedule
@@ -24,7 +26,7 @@ from core import memory
 from core.admin import base
 from core.admin.form_fields import PlainTextField
 from notifications.models import Notification
-from registry.models import Release, ReviewRequest
+from registry.models import Connection, Op, Release, ReviewRequest
 from registry.models.review import MAX_COMMENT_LENGTH, Person
 from registry.releases import lifecycle, recorded_calls, review
 from registry.releases.review import DraftReview
@@ -37,6 +39,8 @@ ASK, COMMENT, APPROVE, SEND_BACK, WITHDRAW = "ask", "comment", "approve", "send_
 NEED_TEXT = {COMMENT: "Write a comment.", SEND_BACK: "Say what needs to change."}
 ABOUT_DRAFT = (ASK, APPROVE, SEND_BACK)  # they require that the user has seen the current draft
 MAX_SHOWN_COMMENTS = 200
+MAX_NOTE = 200
+MAX_ADDED = 500  # ops among which to choose what to try
 State = ReviewRequest.State
 SEE_DRAFT = [f"registry.view_{model}" for model in ("op", "group", "promptsection")]
 
@@ -218,7 +222,8 @@ class ReviewMixin(base.ModelAdmin[Release]):
             if request.method == "POST":
                 raise PermissionDenied
             return None
-        return _build_publish_form(draft_review, request.POST or None)
+        note = request.GET.get("note", "")[:MAX_NOTE]  # such as what an import proposes
+        return _build_publish_form(draft_review, request.POST or None, note=note)
 
     def _publish_reviewed(self, request: HttpRequest, draft_review: review.DraftReview, form: PublishForm) -> bool:
         """Publish the reviewed draft and return whether it worked. Adds errors to the form."""
@@ -232,9 +237,17 @@ class ReviewMixin(base.ModelAdmin[Release]):
             form.add_error(None, str(error))
         else:
             message = f"Release {release.short_name} is live with {release.op_count} ops."
-            self.message_user(request, message, messages.SUCCESS)
+            trials = chat_links.format_trials(_query_added(draft_review))
+            self.message_user(request, format_html("{} {}", message, trials), messages.SUCCESS)
             return True
         return False
+
+
+def _query_added(draft_review: review.DraftReview) -> QuerySet[Op]:
+    """Return the ops that are new in a draft and run in a service."""
+    before = {entry["op"] for entry in draft_review.before["ops"]}
+    paths = [entry["op"] for entry in draft_review.after["ops"] if entry["op"] not in before]
+    return Op.objects.filter(op__in=paths[:MAX_ADDED], connection__kind__in=(Connection.Kind.HTTP, Connection.Kind.MCP))
 
 
 def _is_as_seen(draft_review: review.DraftReview, form: PublishForm) -> bool:
@@ -245,8 +258,13 @@ def _is_as_seen(draft_review: review.DraftReview, form: PublishForm) -> bool:
     return False
 
 
-def _build_publish_form(draft_review: review.DraftReview, data: Any = None) -> PublishForm:
-    return PublishForm(data, is_warned=bool(draft_review.verdict.warnings), is_loss=draft_review.needs_loss_reason)
+def _build_publish_form(draft_review: review.DraftReview, data: Any = None, *, note: str = "") -> PublishForm:
+    return PublishForm(
+        data,
+        initial={"note": note},
+        is_warned=bool(draft_review.verdict.warnings),
+        is_loss=draft_review.needs_loss_reason,
+    )
 
 
 def _format_daily_cost(draft_review: review.DraftReview) -> str:

@@ -4,6 +4,7 @@ import hashlib
 import io
 import json
 import zipfile
+from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -235,12 +236,15 @@ def _shorten(url: str) -> str:
 def build_source(document: OpenApiDocument, *, whole: OpenApiDocument) -> ImportSource:
     """Return the operations of a document as ops. `whole` is the document before operations were picked."""
     picked = {operation.name for operation in document.operations}
+    tags = Counter(tag for operation in document.operations for tag in operation.tags[:1])
     return ImportSource(
         [_build_op(operation) for operation in document.operations],
         document.refusals,
         other_names=whole.names - picked,
         tools_text=_write_tools(document),
         unit="operations",
+        title=document.title,
+        topics=[tag for tag, _ in tags.most_common()],
     )
 
 

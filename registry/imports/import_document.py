@@ -19,7 +19,7 @@ from registry.imports.import_source import ImportSource
 from registry.imports.openapi import InvalidDocument, OpenApiDocument
 from registry.imports.openapi.parsing import ParsingTask
 from registry.imports.openapi.references import DocumentTooLarge, OtherHost
-from registry.imports.run_import import ImportResult
+from registry.imports.run_import import ImportResult, Progress
 from registry.models import Connection
 
 log = logging.getLogger(__name__)
@@ -96,6 +96,7 @@ class Selection:
     methods: Sequence[str] = ()
     search: str = ""
     include_deprecated: bool = True
+    without: Sequence[str] = ()  # names that were not ticked
 
     def to_json(self) -> dict[str, Any]:
         """Return the selection as it is stored."""
@@ -167,14 +168,22 @@ def read_selection(value: Mapping[str, Any]) -> Selection:
 
 
 def import_document(
-    document: ImportableDocument, selection: Selection, *, group: str, connection: Connection, by: str, at: datetime
+    document: ImportableDocument,
+    selection: Selection,
+    *,
+    group: str,
+    connection: Connection,
+    by: str,
+    at: datetime,
+    names: Mapping[str, str] | None = None,
+    progress: Progress | None = None,
 ) -> tuple[ImportResult, ImportSource]:
-    """Import what is picked into a group of the draft. They run through the connection.
+    """Import what is picked into a group of the draft. They run through the connection. See `run_import.import_ops`.
 
     Raises InvalidImportGroup, and IntegrityError if the draft was changed at the same time.
     """
     source = document.pick(selection, group)
-    result = run_import.import_ops(source, group=group, connection=connection.name)
+    result = run_import.import_ops(source, group=group, connection=connection.name, names=names, progress=progress)
     note = f"Import of {document.title or connection} into {group}"
     history.record_changes(result.merged.changes, by=by, at=at, note=note)
     if result.merged.changes:

@@ -1,13 +1,11 @@
 """Imports that an admin starts on a page. They run in the background and end in a report."""
 
 import logging
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import partial
 from statistics import quantiles
-from typing import Any
 
 from django.db import IntegrityError, transaction
 from django.db.models import ProtectedError, Q
@@ -21,9 +19,9 @@ from core.text import token_budget
 from registry.catalog import builder
 from registry.help import help_pages, token_counts
 from registry.help.help_pages import HelpQuery
-from registry.imports import document_source, import_document, mcp_import
+from registry.imports import document_source, import_document, mcp_import, preview
 from registry.imports.document_source import DocumentFiles, HostNotAllowed, UnreadableDocument
-from registry.imports.import_document import ImportableDocument, ReadDocument, Selection
+from registry.imports.import_document import ImportableDocument, Selection
 from registry.imports.import_source import ImportSource
 from registry.imports.mcp_import import ReadServer
 from registry.imports.run_import import ImportResult, InvalidImportGroup
@@ -33,9 +31,6 @@ from registry.text.cleanup import escape_for_terminal
 MAX_LISTED = 10  # names after a remark, unless all are requested
 VERBOSITY_HINT = " (--verbosity 2 lists all)"  # for the command
 MAX_OPERATIONS = 2_000  # of one import on a page: a minute of work for the process that also answers calls
-MAX_LISTED_REFUSALS = 200
-MAX_LISTED_TAGS = 300
-MAX_LISTED_OPERATIONS = 500
 LEASE = timedelta(minutes=1)
 TOOLS_FILE = "tools.json"  # where the tools of a server are stored until they are imported
 KEPT_FOR = timedelta(days=30)
@@ -85,14 +80,26 @@ def _format_tokens(result: ImportResult, source: ImportSource) -> str:
     if not result.upstream_names:
         return f"Tokens: {before} as a list."
     catalog = builder.build_catalog("", result.content)
-    group = min((each["path"] for each in result.content["groups"]), key=len)
-    group_tokens = token_budget.count(help_pages.answer_query(catalog, HelpQuery(path=group)).body)
+    group, group_tokens = _find_group(result), _count_group_tokens(result)
     counts = token_counts.count_catalog_tokens(catalog).values()
     short, full = ([count[form] for count in counts] for form in (0, 1))
     return (
         f"Tokens: {before:,} as a list, read with every request. Now {group_tokens:,} to browse {group}, "
         f"and for one op {_format_spread(short)} short, {_format_spread(full)} full."
     )
+
+
+def _find_group(result: ImportResult) -> str:
+    """Return the group of an import, which has all of its ops."""
+    return min((each["path"] for each in result.content["groups"]), key=len)
+
+
+def _count_group_tokens(result: ImportResult) -> int:
+    """Return the tokens that a model reads to list the group; 0 if nothing was imported."""
+    if not result.upstream_names:
+        return 0
+    catalog = builder.build_catalog("", result.content)
+    return token_budget.count(help_pages.answer_query(catalog, HelpQuery(path=_find_group(result))).body)
 
 
 def _format_spread(counts: list[int]) -> str:
@@ -140,10 +147,18 @@ def start_reading_server(connection: Connection, *, by: str) -> DocumentImport:
     return row
 
 
-def start_importing(row: DocumentImport, selection: Selection, *, group: str, connection: Connection) -> None:
-    """Start importing what was picked. Saves a new connection. Raises ImportRefused.
+def start_importing(
+    row: DocumentImport,
+    selection: Selection,
+    *,
+    group: str,
+    connection: Connection,
+    names: Mapping[str, str] | None = None,
+) -> None:
+    """Start importing what was picked, with the chosen names in the group. Saves a new connection.
 
-    One import has a limited number of operations, because its thread shares the process with those of calls.
+    One import has a limited number of operations, because its thread shares the process with those of calls. Raises
+    ImportRefused.
     """
     count = _read_stored(row).count(selection)
     if not count:
@@ -154,6 +169,7 @@ def start_importing(row: DocumentImport, selection: Selection, *, group: str, co
             f"{count:,} {row.unit}s are picked, and one import takes {MAX_OPERATIONS:,}. Pick some by {ways}, or "
             "import all with manage.py import_ops."
         )
+    row.found |= {"names": dict(names or {}), "count": count}
     if connection._state.adding:
         connection.save()
         row.found |= {"made_connection": True}
@@ -163,7 +179,7 @@ def start_importing(row: DocumentImport, selection: Selection, *, group: str, co
         connection=connection,
         found=row.found,
         selection=selection.to_json(),
-        progress=f"Importing {count:,} {row.unit}{'s' if count > 1 else ''}",
+        progress=_format_progress(row, 0),
         updated_at=timezone.now(),
         **leases.begin(LEASE),
     )
@@ -240,7 +256,11 @@ def _read(row: DocumentImport) -> None:
         raise
     row.document = files.to_archive()
     row.url = files.url[:500] if row.url else ""
-    row.found = _describe(document) | {"hosts": hosts, "unasked": files.unasked, "unasked_hosts": files.unasked_hosts}
+    row.found = preview.describe_document(document) | {
+        "hosts": hosts,
+        "unasked": files.unasked,
+        "unasked_hosts": files.unasked_hosts,
+    }
     row.state, row.progress = State.READY, ""
 
 
@@ -248,7 +268,9 @@ def _read_tools(row: DocumentImport) -> None:
     connection = row.connection or Connection(**row.found["connection"])
     server = mcp_import.read_server(connection)
     row.document = DocumentFiles(TOOLS_FILE, {TOOLS_FILE: server.to_bytes()}).to_archive()
-    row.found |= _describe_server(server) | {"sessions": mcp_import.describe_sessions(connection)}
+    row.found |= preview.describe_server(server, row.connection) | {
+        "sessions": mcp_import.describe_sessions(connection)
+    }
     row.state, row.progress = State.READY, ""
 
 
@@ -263,52 +285,18 @@ def _import(row: DocumentImport) -> None:
         connection=row.connection,
         by=row.created_by,
         at=timezone.now(),
+        names=row.found["names"],
+        progress=lambda done: _show_progress(row, _format_progress(row, done)),
     )
     row.report = {
         "text": format_report(result, source, hint=""),
-        "added": len([path for path in result.merged.added if path in result.upstream_names]),
-        "refusals": [[each.name, each.reason] for each in result.refusals[:MAX_LISTED_REFUSALS]],
+        "ops": len(result.upstream_names),
+        "left_out": len(result.refusals),
         "tokens_as_list": token_budget.count(source.tools_text),
+        "tokens_of_group": _count_group_tokens(result),
     }
     row.document = b""  # the connection knows where it came from
     row.state, row.progress = State.DONE, ""
-
-
-def _describe(document: ReadDocument) -> dict[str, Any]:
-    content = document.content
-    tags = Counter(tag for operation in content.operations for tag in operation.tags or ("",))
-    methods = Counter(operation.method for operation in content.operations)
-    return {
-        "title": content.title[:200],
-        "version": content.version[:60],
-        "operations": len(content.operations),
-        "listed": [[each.name, each.mapped.summary] for each in content.operations[:MAX_LISTED_OPERATIONS]],
-        "deprecated": sum(operation.is_deprecated for operation in content.operations),
-        "tags": sorted(tags.items())[:MAX_LISTED_TAGS],
-        "methods": sorted(methods.items()),
-        "refused": len(content.refusals),
-        "refusals": [[each.name, each.reason] for each in content.refusals[:MAX_LISTED_REFUSALS]],
-        "connection": import_document.describe_connection(content),
-    }
-
-
-def _describe_server(server: ReadServer) -> dict[str, Any]:
-    source = server.pick(Selection(), "")
-    listed = [[op.name, f"({op.fields['kind']}) {op.fields['summary']}"] for op in source.ops]
-    flagged: dict[str, list[str]] = {}
-    for op in source.ops:
-        for remark in op.remarks:
-            flagged.setdefault(remark, []).append(op.name)
-    return {
-        "title": server.title[:200],
-        "version": server.version[:60],
-        "operations": len(source.ops),
-        "listed": listed[:MAX_LISTED_OPERATIONS],
-        "flagged": sorted(flagged.items())[:MAX_LISTED_REFUSALS],
-        "refused": len(source.refusals),
-        "refusals": [[each.name, each.reason] for each in source.refusals[:MAX_LISTED_REFUSALS]],
-        "tokens_as_list": token_budget.count(source.tools_text),
-    }
 
 
 def _load_files(row: DocumentImport, hosts: Collection[str]) -> DocumentFiles:
@@ -320,6 +308,11 @@ def _load_files(row: DocumentImport, hosts: Collection[str]) -> DocumentFiles:
 def _read_stored(row: DocumentImport) -> ImportableDocument:
     files = document_source.read_archive(bytes(row.document), row.found.get("hosts", ()), row.found.get("unasked", {}))
     return ReadServer.from_bytes(files.document) if row.is_server else import_document.read_document(files)
+
+
+def _format_progress(row: DocumentImport, done: int) -> str:
+    count = row.found["count"]
+    return f"Importing {f'{done:,} of ' if done else ''}{count:,} {row.unit}{'s' if count > 1 else ''}"
 
 
 def _show_progress(row: DocumentImport, progress: str) -> None:

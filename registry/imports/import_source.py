@@ -5,9 +5,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from core.text import english, json_text
-from registry.text import tool_name_words
+from registry.text import cleanup, tool_name_words
 
 MAX_SEGMENT = 48
+MAX_TITLE = 60  # characters of a title or tag in the summary of a group
+MAX_TOPICS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,5 +99,20 @@ class ImportSource:
     refusals: Sequence[Refusal] = ()
     other_names: frozenset[str] = frozenset()
     tools_text: str = field(default="", repr=False)  # all of it in compact JSON, as a model would get it
+    title: str = ""  # of the document
+    topics: Sequence[str] = ()  # its tags, the one with the most ops first
     unit: str = "functions"
     origin: str = "the document"
+
+    def describe(self) -> str:
+        """Return what the document is about: its title and its tags, for the summary of its group.
+
+        Empty without a title, or if they read like instructions to the model.
+        """
+        title, *topics = (
+            " ".join(cleanup.strip_hidden_characters(text).split())[:MAX_TITLE]
+            for text in (self.title, *self.topics[:MAX_TOPICS])
+        )
+        more = ["…"] if len(self.topics) > MAX_TOPICS else []
+        summary = f"{title}: {', '.join([*topics, *more])}"[:200] if title and topics else title
+        return "" if cleanup.find_remarks([summary]) else summary

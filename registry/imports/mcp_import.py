@@ -71,9 +71,11 @@ def build_source(
     group: str,
     needs_subject: bool,
     search: str = "",
+    without: Iterable[str] = (),
     keep: Iterable[str] = (),
+    title: str = "",
 ) -> ImportSource:
-    """Return the tools that have all words of `search` as ops; also those in `keep`. No words pick every tool.
+    """Return the tools that have all words of `search` as ops, except those in `without`; also those in `keep`.
 
     All tools take part in finding paths, so that these do not depend on what is picked.
     """
@@ -85,8 +87,8 @@ def build_source(
         except schema_repair.UnusableParameters as error:
             refusals.append(Refusal(name, str(error)))
     parsed_names = op_paths.parse_tool_names([usable[name][1] for name in schemas], group)
-    words, always = search.casefold().split(), set(keep)
-    picked = [name for name in schemas if name in always or _matches(usable[name][0], words)]
+    words, always, never = search.casefold().split(), set(keep), set(without)
+    picked = [name for name in schemas if name in always or (name not in never and _matches(usable[name][0], words))]
     return ImportSource(
         [_build_op(*usable[name], parsed_names[name], *schemas[name], needs_subject=needs_subject) for name in picked],
         refusals,
@@ -94,6 +96,7 @@ def build_source(
         tools_text=_write_tools(usable[name][1] for name in picked),
         unit="tools",
         origin="the server's list",
+        title=title,
     )
 
 
@@ -222,7 +225,13 @@ class ReadServer:
     def pick(self, selection: Selection, group: str, *, keep: Iterable[str] = ()) -> ImportSource:
         """Return the tools with all words of the selection as ops of a group, and those in `keep`."""
         return build_source(
-            self.listing.tools, group=group, needs_subject=self.needs_subject, search=selection.search, keep=keep
+            self.listing.tools,
+            group=group,
+            needs_subject=self.needs_subject,
+            search=selection.search,
+            without=selection.without,
+            keep=keep,
+            title=self.title,
         )
 
     def count(self, selection: Selection) -> int:

@@ -1,4 +1,4 @@
-"""Derive readable paths, `group.resource.verb`, from tool names."""
+"""Derive readable paths, `group.resource.verb`, from tool names, and the groups above them."""
 
 import hashlib
 import re
@@ -10,13 +10,16 @@ from itertools import takewhile
 from core.text import english
 from registry.imports.import_source import ParsedToolName, join_segment
 from registry.imports.openai import FunctionDefinition
-from registry.models import get_parent_path
+from registry.models import ROOT, get_parent_path
 from registry.search import tokenizer
+from registry.snapshot.entries import GroupEntry, OpEntry
 from registry.text import tool_name_words
 from registry.text.tool_name_words import NumberedNames
 
 MAX_CHILDREN = 50  # of a group; above this, small resources are grouped under their first word
 MAX_PATH = 200
+MAX_LISTED = 4  # names in a group's summary, to keep it at about ten tokens
+_VERB_ORDER = {name: place for place, name in enumerate(("list", "search", "get", "create", "update", "delete"))}
 MIN_SHARED_NAMES = 3  # names that must begin with a word before it counts as a common prefix
 
 _NAMESPACE_SEPARATOR = re.compile(r"__+|[./:\\]+")
@@ -97,6 +100,34 @@ def assign_paths(
             leaves = [parsed.leaf, "list"] if parsed.verb == "get" and parsed.is_plural else [parsed.leaf]
             assigned[parsed.name] = tree.claim_op_path(*(f"{parent}.{leaf}"[:MAX_PATH] for leaf in leaves))
     return assigned
+
+
+def build_group_entries(op_entries: Iterable[OpEntry], *, group: str = "", about: str = "") -> list[GroupEntry]:
+    """Return the entries of all groups above these ops, each with a summary of its children.
+
+    `about` is the summary of `group`, if its document says what it is.
+    """
+    children: dict[str, dict[str, str]] = defaultdict(dict)
+    for entry in op_entries:
+        path, summary = entry["op"], entry["summary"]
+        while (parent := get_parent_path(path)) != ROOT:
+            children[parent][path.rpartition(".")[2]] = summary
+            path, summary = parent, ""
+    return [
+        {"path": path, "summary": (about if path == group else "") or summarise_group(summaries)}
+        for path, summaries in children.items()
+    ]
+
+
+def summarise_group(children: dict[str, str]) -> str:
+    """Return a group's summary: the names of its children, so that a model can ask for an op without listing the group.
+
+    `children` is {name: summary of the op, "" for a group}. A single op is listed with its summary.
+    """
+    names = sorted(children, key=lambda name: (_VERB_ORDER.get(name, len(_VERB_ORDER)), name))
+    if len(names) == 1 and children[names[0]]:
+        return f"{names[0]}: {children[names[0]]}"[:200]
+    return ", ".join([*names[:MAX_LISTED], *(["…"] if len(names) > MAX_LISTED else [])])[:200]
 
 
 def _leave_room(path: str) -> str:

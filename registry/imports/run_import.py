@@ -1,7 +1,7 @@
 """Import ops into the draft: build entries, give them paths, and keep the edits of admins."""
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -20,14 +20,13 @@ from registry.models import ROOT, Op, OpAlias, get_parent_path, path_validator
 from registry.search import tokenizer
 from registry.snapshot import snapshot
 from registry.snapshot.copy_kinds import AGENTS_PATH, Kind
-from registry.snapshot.entries import EMPTY_SNAPSHOT, GroupEntry, OpEntry, Snapshot
+from registry.snapshot.entries import EMPTY_SNAPSHOT, OpEntry, Snapshot
 from registry.text import cleanup
 from registry.text.cleanup import MAX_TOOL_NAME, clean_tool_name
 from registry.text.tool_name_words import NumberedNames
 
-MAX_LISTED = 4  # names in a group's summary, to keep it at about ten tokens
-_VERB_ORDER = {name: place for place, name in enumerate(("list", "search", "get", "create", "update", "delete"))}
 MAX_GROUP = 60
+PROGRESS_STEP = 100  # ops after which an import says how far it is
 RENAMED = "Its name is invalid for a tool. The op has another name; search finds both."
 PREFIXED = (
     "Its name is, or can be read as, that of another op or of one of the gateway's tools. It got a prefix, so that "
@@ -42,6 +41,7 @@ MIN_COPIED_WORDS = 3  # of a summary that is held back: two words, such as List 
 
 # Returns the path of the op of a catalog that a name is read as, or "". Only the gateway knows how it repairs names.
 NameResolver = Callable[[Catalog, str], str]
+Progress = Callable[[int], object]
 _resolve_name: NameResolver = lambda catalog, name: ""  # noqa: E731, ARG005 - until it is set
 
 
@@ -78,28 +78,6 @@ def choose_tool_name(
         return clean_name
     whole = prefixed[:MAX_TOOL_NAME]
     return whole if is_free(whole) else numbered.find_free(prefixed[: MAX_TOOL_NAME - 6], is_free)
-
-
-def build_group_entries(op_entries: Iterable[OpEntry]) -> list[GroupEntry]:
-    """Return the entries of all groups above these ops, each with a summary of its children."""
-    children: dict[str, dict[str, str]] = defaultdict(dict)
-    for entry in op_entries:
-        path, summary = entry["op"], entry["summary"]
-        while (parent := get_parent_path(path)) != ROOT:
-            children[parent][path.rpartition(".")[2]] = summary
-            path, summary = parent, ""
-    return [{"path": path, "summary": summarise_group(summaries)} for path, summaries in children.items()]
-
-
-def summarise_group(children: dict[str, str]) -> str:
-    """Return a group's summary: the names of its children, so that a model can ask for an op without listing the group.
-
-    `children` is {name: summary of the op, "" for a group}. A single op is listed with its summary.
-    """
-    names = sorted(children, key=lambda name: (_VERB_ORDER.get(name, len(_VERB_ORDER)), name))
-    if len(names) == 1 and children[names[0]]:
-        return f"{names[0]}: {children[names[0]]}"[:200]
-    return ", ".join([*names[:MAX_LISTED], *(["…"] if len(names) > MAX_LISTED else [])])[:200]
 
 
 def set_name_resolver(resolver: NameResolver) -> None:
@@ -158,17 +136,35 @@ class _DraftState:
         return cls(rows, tree, catalog, summaries, imported)
 
 
-def import_ops(source: ImportSource, *, group: str, connection: str = "") -> ImportResult:
+def preview_paths(source: ImportSource, group: str) -> tuple[dict[str, str], dict[str, str]]:
+    """Return {upstream name: path} of the ops that were imported before, and of those that would be new."""
+    draft = _DraftState.load(group)
+    assigned = _assign_paths(source, group, draft, {})
+    known = {name: path for name, path in assigned.items() if name in draft.rows}
+    return known, {name: path for name, path in assigned.items() if name not in known}
+
+
+def import_ops(
+    source: ImportSource,
+    *,
+    group: str,
+    connection: str = "",
+    names: Mapping[str, str] | None = None,
+    progress: Progress | None = None,
+) -> ImportResult:
     """Merge the ops of a document into the draft, inside a group. Ops that are no longer in the document are retired.
 
     An op that would break serving is refused; if it was imported before, it stays unchanged. Everything is prepared
-    before the transaction, so the draft is locked only for a moment. Raises InvalidImportGroup.
+    before the transaction, so the draft is locked only for a moment. `names` are the paths in the group that an admin
+    chose for new ops, by upstream name. `progress` is called with how many ops were prepared. Raises
+    InvalidImportGroup.
     """
     check_group(group)
     result = ImportResult(refusals=list(source.refusals))
     draft = _DraftState.load(group)
-    op_entries = _build_entries(source, group, connection, draft, result)
-    groups = build_group_entries(op_entries)
+    assigned = _assign_paths(source, group, draft, names or {})
+    op_entries = _build_entries(source, assigned, connection, group, draft, result, progress)
+    groups = op_paths.build_group_entries(op_entries, group=group, about=source.describe())
     result.content = {"format": 1, "groups": groups, "ops": op_entries}
     retired_entries = _retire_missing(source, draft, result)
     with transaction.atomic():
@@ -209,14 +205,30 @@ def _is_valid_path(text: str) -> bool:
     return True
 
 
-def _build_entries(
-    source: ImportSource, group: str, connection: str, draft: _DraftState, result: ImportResult
-) -> list[OpEntry]:
+def _assign_paths(source: ImportSource, group: str, draft: _DraftState, names: Mapping[str, str]) -> dict[str, str]:
+    """Return {upstream name: path}: as at the last import, else as chosen, else as its name reads."""
     known_paths = {name: row.op for name, (row, _) in draft.rows.items()}
-    parsed_names = {op.name: op.parsed for op in source.ops}
-    assigned = op_paths.assign_paths(parsed_names, group, draft.tree, known_paths=known_paths)
-    op_entries = []
     for op in source.ops:
+        if op.name in names and op.name not in known_paths:
+            parent, _, leaf = f"{group}.{names[op.name]}".rpartition(".")
+            known_paths[op.name] = draft.tree.claim_op_path(f"{draft.tree.claim_group(parent)}.{leaf}")
+    parsed_names = {op.name: op.parsed for op in source.ops}
+    return op_paths.assign_paths(parsed_names, group, draft.tree, known_paths=known_paths)
+
+
+def _build_entries(
+    source: ImportSource,
+    assigned: Mapping[str, str],
+    connection: str,
+    group: str,
+    draft: _DraftState,
+    result: ImportResult,
+    progress: Progress | None,
+) -> list[OpEntry]:
+    op_entries = []
+    for at, op in enumerate(source.ops):
+        if progress and at % PROGRESS_STEP == 0:
+            progress(at)
         path = assigned[op.name]
         tool_name = _choose_tool_name(op, path, connection or group, draft)
         entry = build_op_entry(op, path=path, tool_name=tool_name, connection=connection)

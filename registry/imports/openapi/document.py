@@ -77,21 +77,23 @@ class OpenApiDocument:
         search: str = "",
         *,
         include_deprecated: bool = True,
+        without: Iterable[str] = (),
         keep: Iterable[str] = (),
     ) -> "OpenApiDocument":
         """Return the document with only the operations that have one of the tags and methods, and all of the words.
 
-        No tags, methods or words let everything pass. The tag "" stands for operations without a tag. Operations whose
-        names are in `keep` also stay.
+        No tags, methods or words let everything pass, but the names in `without`. The tag "" stands for operations
+        without a tag. Operations whose names are in `keep` also stay.
         """
         wanted_tags, wanted_methods = set(tags), {method.upper() for method in methods}
-        words, always = search.casefold().split(), frozenset(keep)
+        words, always, never = search.casefold().split(), frozenset(keep), frozenset(without)
         picked = tuple(
             each
             for each in self.operations
             if each.name in always
             or (
-                (not wanted_tags or wanted_tags.intersection(each.tags or ("",)))
+                each.name not in never
+                and (not wanted_tags or wanted_tags.intersection(each.tags or ("",)))
                 and (not wanted_methods or each.method in wanted_methods)
                 and (include_deprecated or not each.is_deprecated)
                 and each.matches(words)

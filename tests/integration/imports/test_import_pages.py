@@ -1,6 +1,7 @@
 """Importing an OpenAPI document in the console: choose it, see what is in it, pick operations, read the report."""
 
 import json
+import re
 from datetime import timedelta
 from typing import Any
 
@@ -14,9 +15,12 @@ from django.utils import timezone
 
 from core.background import leases
 from gateway.models import ConnectionSecret
+from registry.catalog import cache
 from registry.drafts import merge
 from registry.imports import import_job
 from registry.models import Connection, DocumentImport, Group, Op
+from registry.releases import publishing
+from tests.support.clients.api import Api
 from tests.support.console.admin_pages import read
 from tests.support.servers.processes import eventually
 from tests.support.upstreams.http_upstream import HttpUpstream, build_json
@@ -65,17 +69,78 @@ def pick(client: HttpClient, page: Any, **data: Any) -> HttpResponse:
 def test_text_becomes_ops_of_a_new_connection(admin_client: HttpClient) -> None:
     page = send_document(admin_client, text=json.dumps(DOCUMENT))
     assert "<strong>Pets</strong> 1: 3 operations, 1 of them deprecated; 1 cannot be imported." in read(page)
-    assert "<code>GET /pets</code> List pets</li>" in read(page)
+    assert "<code>GET /pets</code> <span>List pets</span>" in read(page)
     assert "<code>TRACE /toys</code> The gateway does not send TRACE requests." in read(page)
 
     done = read(pick(admin_client, page, tags=["pets"]))
 
+    assert "2 operations of Pets are in the draft, in <code>pets</code>; 1 was left out." in done
+    assert re.search(r"\d+ tokens in every request before; now \d+ to list the group\.", done)
     assert "2 operations: 2 ops added, 0 updated, 0 unchanged; 0 retired, 1 left out." in done
     assert dict(Op.objects.values_list("op", "kind")) == {"pets.pet.list": "read", "pets.pet.create": "write"}
     connection = Connection.objects.get()
     assert (connection.name, connection.base_url) == ("pets", "https://pets.example.com/v1")
     assert (connection.auth, connection.key_in, connection.key_name) == ("api_key", "header", "X-Key")
     assert set(Op.objects.values_list("connection__name", flat=True)) == {"pets"}
+
+
+def test_ops_are_ticked_and_renamed_in_the_table(admin_client: HttpClient) -> None:
+    page: Any = send_document(admin_client, text=json.dumps(DOCUMENT))
+    rows = page.context["form"].ops
+    assert [(row.found["name"], row.leaf, row.found["kind"]) for row in rows] == [
+        ("GET /pets", "pet.list", "read"), ("POST /pets", "pet.create", "write"), ("GET /toys", "toy.list", "read")
+    ]  # fmt: skip
+    assert all(row.is_ticked and row.found["tokens"] > 5 for row in rows)
+    assert page.context["form"].initial["group"] == "pets"
+
+    table = {"listed": "1", "op": ["0", "1"], "name-1": "animal.adopt"}
+    assert "Two ops are named pet.list. Rename one." in read(pick(admin_client, page, **table | {"name-1": "pet.list"}))
+    assert "A b is not a valid name." in read(pick(admin_client, page, **table | {"name-1": "A b"}))
+    pick(admin_client, page, **table)
+
+    assert set(Op.objects.values_list("op", flat=True)) == {"pets.pet.list", "pets.animal.adopt"}
+    assert Group.objects.get(path="pets").summary == "Pets: pets"
+    assert Connection.objects.get().import_selection == {"without": ["GET /toys"]}
+    again: Any = send_document(admin_client, text=json.dumps(DOCUMENT))
+    assert [(row.is_ticked, row.found["path"]) for row in again.context["form"].ops] == [
+        (True, "pets.pet.list"), (True, "pets.animal.adopt"), (False, "pets.toy.list")
+    ]  # fmt: skip
+    assert again.context["form"].initial["connection"] == "pets"
+
+
+def test_next_step_after_an_import_is_to_publish_it_with_a_note(admin_client: HttpClient) -> None:
+    open_document = {name: value for name, value in DOCUMENT.items() if name != "components"}
+
+    done = read(pick(admin_client, send_document(admin_client, text=json.dumps(open_document))))
+
+    link = re.search(r'ui-button--primary" href="([^"]+)">Review and publish', done)
+    assert link
+    assert ">Pets: 3 ops</textarea>" in read(admin_client.get(link[1]))
+    assert "You can try these ops in the chat once they are published." in done
+    with_key = read(pick(admin_client, send_document(admin_client, text=json.dumps(DOCUMENT)), group="a", name="b"))
+    assert re.search(r'ui-button--primary" href="[^"]+">Set its credentials', with_key)
+
+
+def test_live_ops_can_be_tried_in_the_chat(admin_client: HttpClient, api: Api) -> None:
+    pick(admin_client, send_document(admin_client, text=json.dumps(DOCUMENT)))
+    publishing.publish_draft(note="Pets", by="tests", at=timezone.now(), accepted="Tests", accepted_loss="Tests")
+    cache.refresh_live()
+
+    page = read(
+        admin_client.get(reverse("admin:registry_connection_change", args=[Connection.objects.get(name="pets").pk]))
+    )
+
+    assert '<a href="/chat/?message=List+pets">List pets</a> · <a href="/chat/?message=List+toys">List toys</a>' in page
+
+
+def test_latest_imports_are_of_the_same_kind(admin_client: HttpClient) -> None:
+    send_document(admin_client, text=json.dumps(DOCUMENT))
+    DocumentImport.objects.create(url="https://mcp.example.com", found={"connection": {"kind": "mcp"}}, created_by="bo")
+
+    documents, servers = (read(admin_client.get(reverse(name))) for name in (CHOOSE, f"{CHOOSE}_server"))
+
+    assert ("mcp.example.com" in documents, "mcp.example.com" in servers) == (False, True)
+    assert ("Latest imports" in documents, "import 1" in servers) == (True, False)
 
 
 def test_files_are_read_together(admin_client: HttpClient) -> None:
@@ -147,6 +212,7 @@ def test_document_that_cannot_be_fetched_is_said(admin_client: HttpClient, http_
     page = read(send_document(admin_client, url=http_upstream.server.url("/openapi.json?token=canary")))
 
     assert "answered with status 404. Check the address." in page
+    assert f'value="{http_upstream.server.url("/openapi.json?token=canary")}"' in page, "the address stays in the form"
     assert DocumentImport.objects.get().error.count("canary") == 0
 
 

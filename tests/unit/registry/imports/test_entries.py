@@ -98,7 +98,7 @@ def test_tool_names_that_are_the_same_once_cleaned_take_linear_time() -> None:
 def test_group_summary_names_its_contents() -> None:
     names = [f"deal{n}" for n in range(8)]
 
-    assert run_import.summarise_group({"add": "Add it", "get": "Get it", "list": "List all"}) == "list, get, add"
-    assert run_import.summarise_group({"get": "Get a deal"}) == "get: Get a deal"
-    assert run_import.summarise_group({"deal": ""}) == "deal"
-    assert run_import.summarise_group(dict.fromkeys(names, "")) == "deal0, deal1, deal2, deal3, …"
+    assert op_paths.summarise_group({"add": "Add it", "get": "Get it", "list": "List all"}) == "list, get, add"
+    assert op_paths.summarise_group({"get": "Get a deal"}) == "get: Get a deal"
+    assert op_paths.summarise_group({"deal": ""}) == "deal"
+    assert op_paths.summarise_group(dict.fromkeys(names, "")) == "deal0, deal1, deal2, deal3, …"
