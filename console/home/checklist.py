@@ -2,19 +2,18 @@
 
 from typing import Any, NamedTuple
 
-from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.shortcuts import redirect
 from django.urls import reverse
 
-from analytics.events.event_filters import NOT_TRIED_IN_ADMIN
-from analytics.events.models import OperationEvent
-from analytics.rollout.models import Cohort
+from audit.models import AuditEntry
+from console import chat_links
 from gateway.models import ApiKey
-from registry.models import Activation, Connection
 
 HIDDEN_COOKIE = "first_steps_hidden"
+OPEN_IN_SESSION = "first_steps_open"  # so that their end is said once
+Action = AuditEntry.Action
 YEAR = 365 * 24 * 3600  # seconds
 
 
@@ -28,12 +27,19 @@ class ChecklistStep(NamedTuple):
 
 
 def build_checklist(request: HttpRequest) -> dict[str, Any]:
-    """Return the steps; {} if all are done or hidden in this browser."""
+    """Return the steps of this user. When all are done, return this once; {} after that, or if hidden in this browser.
+
+    What the demo, commands or other users did is not counted.
+    """
     if HIDDEN_COOKIE in request.COOKIES:
         return {}
-    steps = _list_steps()
+    steps = _list_steps(request.user.get_username())
     done = sum(step.is_done for step in steps)
-    return {"steps": steps, "done": done} if done < len(steps) else {}
+    if done < len(steps):
+        request.session.setdefault(OPEN_IN_SESSION, True)
+        return {"steps": steps, "done": done}
+    was_open = request.session.pop(OPEN_IN_SESSION, False)
+    return {"is_finished": True, "chat_url": chat_links.get_chat_url()} if was_open else {}
 
 
 def hide(request: HttpRequest) -> HttpResponse:
@@ -53,38 +59,42 @@ def hide(request: HttpRequest) -> HttpResponse:
 PERMISSIONS = ["registry.add_connection", "gateway.add_apikey", "registry.add_release", "analytics.add_cohort"]
 
 
-def _list_steps() -> list[ChecklistStep]:
-    remote = (Connection.Kind.HTTP, Connection.Kind.MCP)
-    people = User.objects.values("username")
+def _list_steps(username: str) -> list[ChecklistStep]:
+    logged = set(
+        AuditEntry.objects.filter(kind__in=("connection", "cohort", "release"), by=username)
+        .values_list("kind", "action")
+        .distinct()
+    )
+    keys = ApiKey.objects.filter(created_by=username)
     return [
         ChecklistStep(
             "Connect a service",
             "Its operations become ops that models can find and run.",
-            reverse("admin:registry_connection_changelist"),
-            Connection.objects.filter(kind__in=remote).exists(),
+            reverse("admin:registry_connection_import"),
+            not logged.isdisjoint({("connection", Action.ADDED), ("connection", Action.IMPORTED)}),
         ),
         ChecklistStep(
             "Create an API key",
             "Clients send it with each call. It is shown once.",
             reverse("admin:gateway_apikey_add"),
-            ApiKey.objects.filter(revoked_at=None).exists(),
+            keys.exists(),
         ),
         ChecklistStep(
             "Make the first call",
             "Copy an example, put your key in it, and run it.",
             reverse("admin:guide", args=["api-clients"]),
-            OperationEvent.objects.filter(NOT_TRIED_IN_ADMIN).exists(),
+            keys.exclude(last_used_at=None).exists(),
         ),
         ChecklistStep(
             "Publish a change",
             "Change what models read about an op, then review and publish it.",
             reverse("admin:registry_op_changelist"),
-            Activation.objects.filter(activated_by__in=people).exists(),
+            ("release", Action.PUBLISHED) in logged,
         ),
         ChecklistStep(
             "Add a cohort",
             "Give some users another surface or release, and compare them in reports.",
             reverse("admin:analytics_cohort_changelist"),
-            Cohort.objects.exists(),
+            not logged.isdisjoint({("cohort", Action.ADDED), ("release", Action.RELEASED)}),
         ),
     ]

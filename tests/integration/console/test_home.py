@@ -10,14 +10,15 @@ from django.test import Client as HttpClient
 from django.urls import reverse
 from django.utils import timezone
 
-from analytics.events import event_log
 from analytics.flags import FlagKey
 from analytics.rollout.models import Cohort, Flag
 from analytics.rollups.models import OpDaily
 from analytics.turns.models import Turn
+from audit import audit_log
+from audit.models import AuditEntry
 from gateway.models import ApiKey, Client
 from registry.drafts import switch_service
-from registry.models import Activation, Connection, Op, ScheduledPublish
+from registry.models import Activation, Op, ScheduledPublish
 from registry.releases import publishing, stored_releases
 from registry.reviews import requests
 from tests.support.clients.api import Api
@@ -192,26 +193,35 @@ def test_home_begins_with_what_a_role_works_on(api: Api, client: HttpClient, rol
     assert ("access" in headings) == (role in "AU")
 
 
-def test_first_steps_tick_themselves(api: Api, admin_client: HttpClient) -> None:
+def test_first_steps_are_those_of_the_user_and_end_with_one_line(api: Api, admin_client: HttpClient) -> None:
     def read_done() -> list[str]:
-        return re.findall(
-            r'ui-step--done.*?</span>\s*([\w ]+?) <span class="visually-hidden">', read_home(admin_client)
-        )
+        return re.findall(r'ui-step--done.*?<a href="[^"]+">([\w ]+)</a>', read_home(admin_client))
 
-    assert read_done() == ["Create an API key"]  # the one of the fixture
-    api.help()
-    event_log.flush()
-    Connection.objects.create(name="pets", kind="http", base_url="https://pets.example.com")
+    def log(kind: str, action: str, by: str = "admin") -> None:
+        audit_log.record_action(kind, "pets", AuditEntry.Action(action), by=by, at=timezone.now())
+
+    for kind, action in (("connection", "imported"), ("cohort", "added"), ("release", "published")):
+        log(kind, action, by="demo")
+    assert read_done() == [], "the demo and the fixtures have all of them"
+
+    log("connection", "imported")
+    key = ApiKey.objects.create(
+        client=Client.objects.create(name="mine"), name="mine", prefix="gw_mine", secret_hash="mine", created_by="admin"
+    )
+    assert read_done() == ["Connect a service", "Create an API key"]
+    ApiKey.objects.filter(pk=key.pk).update(last_used_at=timezone.now())
     change_op()
     publishing.publish_draft(note="Whole", by="admin", at=timezone.now())
-    assert read_done() == ["Connect a service", "Create an API key", "Make the first call", "Publish a change"]
+    assert read_done()[2:] == ["Make the first call", "Publish a change"]
 
-    Cohort.objects.create(name="copy-b", flag_id=FlagKey.SURFACE, variant="gateway")
-    assert "First steps" not in read_home(admin_client)
+    log("cohort", "added")
+    assert "All set. Next:" in read_home(admin_client)
+    assert "All set" not in (later := read_home(admin_client))
+    assert "First steps" not in later
 
 
 def test_first_steps_can_be_hidden(api: Api, admin_client: HttpClient) -> None:
-    assert "First steps: 1 of 5 done" in read_home(admin_client)
+    assert "First steps: 0 of 5 done" in read_home(admin_client)
     address = reverse("admin:home_checklist_hide")
 
     assert admin_client.get(address).status_code == 405
