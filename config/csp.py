@@ -17,6 +17,7 @@ CHAT = (
     "form-action 'self'; frame-ancestors"
 )
 CHAT_PANEL = "/chat/panel/"
+CHAT_URLS = "config.chat.urls"
 
 # By path prefix, the first one that fits. The console and the API's documentation page set inline styles.
 POLICIES = {
@@ -36,11 +37,14 @@ def content_security(
     """Add the Content-Security-Policy header to every response, unless its view has set one."""
     panel = f"{CHAT} {' '.join(settings.CHAT_FRAME_ANCESTORS or [SELF])}"
     pages = ((CHAT_PANEL, panel), *POLICIES.items())
+    # The chat's process answers unknown addresses with a page that has a style sheet.
+    is_chat = settings.ROOT_URLCONF == CHAT_URLS
+    others = POLICIES["/chat/"] if is_chat else DENY_ALL
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         response = get_response(request)
         path = request.path_info
-        policy = next((policy for start, policy in pages if path.startswith(start)), DENY_ALL)
+        policy = next((policy for start, policy in pages if path.startswith(start)), others)
         response.headers.setdefault(HEADER, policy)
         return response
 

@@ -5,7 +5,6 @@ from datetime import timedelta
 from urllib.parse import urlsplit
 
 import django_stubs_ext
-from django.urls import reverse_lazy
 
 from config import env
 from config.env import BASE_DIR, VAR_DIR
@@ -418,13 +417,7 @@ UNFOLD = {
     ],
     "COLORS": {"primary": {"500": "oklch(70% .19 304)"}},  # on dark backgrounds unfold's default is too dark
     "DASHBOARD_CALLBACK": "console.home.page.context",
-    "ACCOUNT": {
-        "navigation": [
-            {"title": "Change password", "link": reverse_lazy("admin:password_change")},
-            {"title": "Second factor", "link": reverse_lazy("mfa_index")},
-            {"title": "Sessions", "link": reverse_lazy("usersessions_list")},
-        ]
-    },
+    "ACCOUNT": {"navigation": "console.sidebar.account_links"},
     "SIDEBAR": {"navigation": "console.sidebar.sections", "show_search": True, "command_search": True},
 }
 

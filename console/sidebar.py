@@ -9,6 +9,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.http import HttpRequest
 from django.urls import reverse
 
+from console import chat_links
 from console.system import guides
 from console.system import manifest as system
 from core import manifest
@@ -63,6 +64,18 @@ def sections(request: HttpRequest) -> list[dict[str, Any]]:
     sidebar.append({"title": "", "separator": True, "items": list(_build_last_items(request))})
     _mark_active([item for section in sidebar for item in section["items"]], request.path)
     return sidebar
+
+
+def account_links(_: HttpRequest) -> list[dict[str, Any]]:
+    """Return the account menu: the other sites, then the user's own pages."""
+    chat_url = chat_links.get_chat_url()
+    return [
+        *([{"title": "Chat", "link": chat_url}] if chat_url else []),
+        {"title": "API docs", "link": reverse("docs")},
+        {"title": "Change password", "link": reverse("admin:password_change")},
+        {"title": "Second factor", "link": reverse("mfa_index")},
+        {"title": "Sessions", "link": reverse("usersessions_list")},
+    ]
 
 
 def _mark_active(items: list[dict[str, Any]], path: str) -> None:

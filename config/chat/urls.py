@@ -1,6 +1,7 @@
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern, URLResolver, include, path
+from django.views.generic import RedirectView
 
 
 async def alive(_: HttpRequest) -> HttpResponse:
@@ -9,6 +10,7 @@ async def alive(_: HttpRequest) -> HttpResponse:
 
 
 urlpatterns: list[URLPattern | URLResolver] = [
+    path("", RedirectView.as_view(pattern_name="chat_page")),
     path("chat/api/", include("chat.api.urls")),
     path("chat/second-factor/", include("core.sign_in.urls")),
     path("chat/", include("chat.pages.urls")),

@@ -17,6 +17,7 @@ from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 
+from core import manifest
 from core.admin.page_parts import is_browser
 from gateway.api import batches, endpoint_docs, events, exec, help, releases, toolset
 from gateway.api.base import JSON_CONTENT_TYPE, PublicView
@@ -93,7 +94,8 @@ class DocsView(PublicView):
 
     @extend_schema(exclude=True)
     def get(self, request: Request) -> HttpResponse:
-        return render(request._request, "gateway/docs.html")
+        chat_url = next((page("") for page in manifest.get().chat_pages), "")
+        return render(request._request, "gateway/docs.html", {"chat_url": chat_url})
 
 
 @csrf_exempt  # it changes nothing, and clients that send something read the same error

@@ -81,7 +81,7 @@ def test_page_of_a_locked_sign_in_is_accessible(browser: Browser, shared_server:
             person.page.goto("/admin/login/")
             person.page.fill("#id_username", "mallory")
             person.page.fill("#id_password", "wrong")
-            person.page.click("#login-form button[type=submit]")
+            person.page.click("form button[type=submit]")
             person.page.wait_for_load_state()
 
         assert person.page.get_by_text("Sign-in is locked").is_visible()

@@ -27,7 +27,7 @@ def add_passkeys(page: Page) -> None:
 def sign_out_and_in(page: Page, name: str) -> None:
     page.context.clear_cookies()
     page.goto("/admin/")
-    page.get_by_label("Username").fill(name)
+    page.get_by_label("User name").fill(name)
     page.get_by_label("Password").fill(PASSWORD)
     page.keyboard.press("Enter")
 

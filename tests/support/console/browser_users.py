@@ -66,14 +66,21 @@ class BrowserUser:
 
     def log_in(self, name: str) -> "BrowserUser":
         self.page.goto("/admin/")
-        self.page.get_by_label("Username").fill(name)
+        self.page.get_by_label("User name").fill(name)
         self.page.get_by_label("Password").fill(PASSWORD)
         self.page.keyboard.press("Enter")
         self.page.wait_for_url(f"{self.url}/admin/")
         return self
 
     def change_theme(self) -> str:
-        """Switch between the light and the dark theme, as the menu does, and return the new theme."""
+        """Switch between the light and the dark theme, as the menu does, and return the new theme.
+
+        Pages without the menu follow the system.
+        """
+        if not self.page.evaluate("'Alpine' in window"):
+            is_dark = self.page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches")
+            self.page.emulate_media(color_scheme="light" if is_dark else "dark")
+            return "light" if is_dark else "dark"
         is_dark = self.page.evaluate("document.documentElement.classList.contains('dark')")
         theme = "light" if is_dark else "dark"
         self.page.evaluate("theme => Alpine.$data(document.documentElement).switchTheme(theme)", theme)
