@@ -42,5 +42,5 @@ MANIFEST = Manifest(
         "CHAT_DAYS",
         "CHAT_FRAME_ANCESTORS",
     ],
-    tabs={"Users": [ModelList("Chat profiles", "chat.Profile")]},
+    tab_pages={"Users": [ModelList("Chat profiles", "chat.Profile")]},
 )

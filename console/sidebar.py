@@ -1,4 +1,4 @@
-"""The sidebar: entries by task, each with the pages behind it. Users see what they have permission to open."""
+"""The sidebar: nine sections with tabs, and the pages of each tab. Users see what they have permission to open."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -16,16 +16,25 @@ from core import manifest
 from core.admin.page_parts import GUIDES_PAGE, SYSTEM_PAGE
 from core.manifest import Manifest, ModelList, PageLink
 
-SECTIONS = ("Copy", "Releases", "Rollout", "Reports", "Activity", "Access")  # in the order of the sidebar
+# The Material symbols of the sections, in the order of the sidebar. Home comes before them, System after them.
+SECTIONS = {
+    "Copy": "edit_note",
+    "Releases": "inventory_2",
+    "Rollout": "groups",
+    "Reports": "monitoring",
+    "Activity": "bolt",
+    "Connections": "hub",
+    "Access": "key",
+}
+SYSTEM = "System"
 HOME_GUIDE = "admin-guide#home-what-needs-me-today"
-SYSTEM_ABOUT = "Internal rows of the gateway and rows of the embedded workspace. Use them to investigate problems."
+SYSTEM_ABOUT = "Internal records, for troubleshooting."
 
 
 def check(declared: Manifest) -> None:
-    """Raise ImproperlyConfigured for an entry that would break every page, or would not be shown."""
-    entries = declared.entries
-    lists = [page for pages in (*declared.tabs.values(), *declared.system_lists.values()) for page in pages]
-    pages = [page for entry in entries for page in entry.pages] + lists
+    """Raise ImproperlyConfigured for a tab that would break every page, or would not be shown."""
+    lists = [page for pages in (*declared.tab_pages.values(), *declared.system_lists.values()) for page in pages]
+    pages = [page for tab in declared.tabs for page in tab.pages] + lists
     models = {page.model for page in pages if isinstance(page, ModelList)}
     registered = {model._meta.label for model in admin.site._registry}
     addresses = {page.name for page in declared.pages}
@@ -37,8 +46,8 @@ def check(declared: Manifest) -> None:
     problems = {
         "a model without a page": models - registered,
         "an unknown page": {page.name for page in pages if isinstance(page, PageLink)} - addresses,
-        "an unknown section": {entry.section for entry in entries} - set(SECTIONS),
-        "tabs of an unknown entry": set(declared.tabs) - {entry.title for entry in entries},
+        "an unknown section": {tab.section for tab in declared.tabs} - set(SECTIONS),
+        "pages of an unknown tab": set(declared.tab_pages) - {tab.title for tab in declared.tabs},
     }
     for problem, names in problems.items():
         if names:
@@ -46,24 +55,20 @@ def check(declared: Manifest) -> None:
 
 
 def sections(request: HttpRequest) -> list[dict[str, Any]]:
-    """Return the sidebar for the current user, in unfold's format. Sections without entries are left out.
+    """Return the sidebar for the current user, in unfold's format: one group. Sections without tabs are left out.
 
-    Besides unfold's keys an item has `pages`, which are the pages behind the entry, and `guide`, the URL of
-    what the guides say about them. Those of Guides and System also have `lists`: their pages by heading.
+    Besides unfold's keys a section has `tabs`. A tab has `pages` and `guide`, the URL of what the guides say about
+    them. Those of Guides and of internal records also have `lists`: their pages by heading. What is empty is `hidden`.
     """
-    home: dict[str, Any] = {
-        "title": "Home",
-        "icon": "home",
-        "guide": _get_guide_url(HOME_GUIDE),
-        "pages": [_build_page("Home", "index")],
-    }
-    sidebar: list[dict[str, Any]] = [{"title": "", "items": [home]}]
-    for title in SECTIONS:
-        if items := list(_build_items(title, request)):
-            sidebar.append({"title": title, "separator": True, "items": items})
-    sidebar.append({"title": "", "separator": True, "items": list(_build_last_items(request))})
-    _mark_active([item for section in sidebar for item in section["items"]], request.path)
-    return sidebar
+    home = _build_section("Home", "home", [_build_tab("Home", HOME_GUIDE, [_build_page("Home", "index")])])
+    items = [home]
+    for title, icon in SECTIONS.items():
+        if tabs := list(_build_tabs(title, request)):
+            items.append(_build_section(title, icon, tabs))
+    last_tabs = list(_build_system_tabs(request))
+    items.append(_build_section(SYSTEM if len(last_tabs) > 1 else last_tabs[0]["title"], "settings", last_tabs))
+    _mark_active(items, request.path)
+    return [{"title": "", "items": items}]
 
 
 def account_links(_: HttpRequest) -> list[dict[str, Any]]:
@@ -79,58 +84,70 @@ def account_links(_: HttpRequest) -> list[dict[str, Any]]:
 
 
 def _mark_active(items: list[dict[str, Any]], path: str) -> None:
-    """Complete the items, and set `active` of the page whose address is the beginning of the path."""
-    links = [page["link"] for item in items for page in item["pages"]]
-    here = max(filter(path.startswith, links), key=len, default="")
-    for item in items:
-        item["link"] = item["pages"][0]["link"]
-        item["has_permission"] = True  # all entries are for this user; unfold's template shows only such items
-        for page in item["pages"]:
+    """Set `active` of the page whose address is the beginning of the path, and of its tab and section."""
+    tabs = [tab for item in items for tab in item["tabs"]]
+    here = max(filter(path.startswith, (page["link"] for tab in tabs for page in tab["pages"])), key=len, default="")
+    for tab in tabs:
+        for page in tab["pages"]:
             page["active"] = page["link"] == here
-        item["active"] = any(page["active"] for page in item["pages"])
+        tab["active"] = any(page["active"] for page in tab["pages"])
+        tab["hidden"] = not tab["active"] and all(page["hidden"] for page in tab["pages"])
+    for item in items:
+        item["active"] = any(tab["active"] for tab in item["tabs"])
 
 
-def _build_items(section: str, request: HttpRequest) -> Iterator[dict[str, Any]]:
+def _build_section(title: str, icon: str, tabs: list[dict[str, Any]]) -> dict[str, Any]:
+    # All sections are for this user. Unfold's template shows only those with permission.
+    return {"title": title, "icon": icon, "tabs": tabs, "link": tabs[0]["link"], "has_permission": True}
+
+
+def _build_tab(title: str, guide: str, pages: list[dict[str, Any]]) -> dict[str, Any]:
+    return {"title": title, "guide": _get_guide_url(guide), "pages": pages, "link": pages[0]["link"]}
+
+
+def _build_tabs(section: str, request: HttpRequest) -> Iterator[dict[str, Any]]:
     declared = manifest.get()
-    for entry in sorted((each for each in declared.entries if each.section == section), key=lambda each: each.place):
-        if pages := list(_build_pages([*entry.pages, *declared.tabs.get(entry.title, ())], request)):
-            yield {"title": entry.title, "icon": entry.icon, "guide": _get_guide_url(entry.guide), "pages": pages}
+    for tab in sorted((each for each in declared.tabs if each.section == section), key=lambda each: each.place):
+        if pages := list(_build_pages([*tab.pages, *declared.tab_pages.get(tab.title, ())], request)):
+            yield _build_tab(tab.title, tab.guide, pages)
 
 
-def _build_last_items(request: HttpRequest) -> Iterator[dict[str, Any]]:
-    """Yield the entry of the guides, and System if the user can see one of its lists."""
+def _build_system_tabs(request: HttpRequest) -> Iterator[dict[str, Any]]:
+    """Yield the tab of the guides, and that of internal records if the user can see one of their lists."""
     contents = {
         heading: [
             _build_page(guides.read_title(name), "guide", name) | {"about": about} for name, about in each.items()
         ]
         for heading, each in guides.GUIDES.items()
     }
-    yield _build_index("Guides", "menu_book", GUIDES_PAGE, contents)
+    yield _build_index("Guides", GUIDES_PAGE, contents)
     # What the service itself keeps comes before the rows of its apps.
     declared = {**system.MANIFEST.system_lists, **manifest.get().system_lists}
     lists = {heading: list(_build_pages(pages, request)) for heading, pages in declared.items()}
     if any(lists.values()):
-        yield _build_index("System", "settings", SYSTEM_PAGE, lists) | {
+        yield _build_index("Internal records", SYSTEM_PAGE, lists) | {
             "about": SYSTEM_ABOUT,
             "guide": _get_guide_url("reliability"),
         }
 
 
-def _build_index(title: str, icon: str, name: str, lists: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
-    pages = [_build_page(title, name), *(page for pages in lists.values() for page in pages)]
-    return {"title": title, "icon": icon, "guide": "", "pages": pages, "lists": lists}
+def _build_index(title: str, name: str, lists: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
+    first = _build_page(title, name)
+    pages = [first, *(page for pages in lists.values() for page in pages)]
+    return {"title": title, "guide": "", "pages": pages, "lists": lists, "link": first["link"]}
 
 
 def _build_pages(pages: Sequence[ModelList | PageLink], request: HttpRequest) -> Iterator[dict[str, Any]]:
     for page in pages:
+        hidden = page.is_needed is not None and not page.is_needed()
         if isinstance(page, PageLink):
             if request.user.has_perms(page.permissions):
-                yield _build_page(page.title, page.name)
+                yield _build_page(page.title, page.name) | {"hidden": hidden}
             continue
         model = apps.get_model(page.model)
         if admin.site.get_model_admin(model).has_view_or_change_permission(request):
             name = f"{model._meta.app_label}_{model._meta.model_name}_changelist"
-            yield _build_page(page.title, name) | {"about": page.about}
+            yield _build_page(page.title, name) | {"about": page.about, "hidden": hidden}
 
 
 def _get_guide_url(place: str) -> str:
@@ -139,4 +156,4 @@ def _get_guide_url(place: str) -> str:
 
 
 def _build_page(title: str, name: str, *args: str) -> dict[str, Any]:
-    return {"title": title, "link": reverse(f"admin:{name}", args=args)}
+    return {"title": title, "link": reverse(f"admin:{name}", args=args), "hidden": False}

@@ -49,40 +49,45 @@ class AdminPage:
 
 @dataclass(frozen=True, slots=True)
 class ModelList:
-    """The list of a model in the sidebar. `model` is app_label.ModelName; `about` says what its rows are."""
+    """The list of a model. `model` is app_label.ModelName; `about` says what its rows are.
+
+    It has no tab while `is_needed` returns False.
+    """
 
     title: str
     model: str
     about: str = ""
+    is_needed: Callable[[], bool] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class PageLink:
-    """Another page in the sidebar. `name` is its URL name; `permissions` are all required."""
+    """Another page. `name` is its URL name; `permissions` are all required. It has no tab while not `is_needed`."""
 
     title: str
     name: str
     permissions: Sequence[str]
+    is_needed: Callable[[], bool] | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class SidebarEntry:
-    """An entry of the sidebar. `icon` is a Material symbol, `guide` the guide to it and its heading.
+class SectionTab:
+    """A tab of a section of the sidebar. `guide` is the guide to it and its heading.
 
-    The entry opens the first page that the user can open; the others are tabs of it. Entries of a section are in the
+    The tab opens the first page that the user can open; the others are tabs below it. Tabs of a section are in the
     order of `place`.
     """
 
     section: str
     place: int
-    icon: str
     guide: str
     pages: Sequence[ModelList | PageLink]
+    name: str = ""
 
     @property
     def title(self) -> str:
-        """The title of the first page."""
-        return self.pages[0].title
+        """Its name, or else the title of its first page."""
+        return self.name or self.pages[0].title
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,8 +109,8 @@ class Manifest:
     areas: Mapping[str, Sequence[str]] = field(default_factory=dict)  # area of roles -> models, as app_label.model
     settings: Sequence[str] = ()  # environment variables
     pages: Sequence[AdminPage] = ()
-    entries: Sequence[SidebarEntry] = ()
-    tabs: Mapping[str, Sequence[ModelList]] = field(default_factory=dict)  # title of an entry -> further pages
+    tabs: Sequence[SectionTab] = ()
+    tab_pages: Mapping[str, Sequence[ModelList]] = field(default_factory=dict)  # title of a tab -> further pages
     # Return the address of a chat, with a message that its field holds.
     chat_pages: Sequence[Callable[[str], str]] = ()
     system_lists: Mapping[str, Sequence[ModelList]] = field(default_factory=dict)  # heading on the System page -> lists
@@ -131,8 +136,8 @@ def merge(manifests: Iterable[Manifest]) -> Manifest:
     _refuse_repeated("setting", merged.settings)
     _refuse_repeated("page", (page.name for page in merged.pages))
     _refuse_repeated("address", (page.path for page in merged.pages))
-    _refuse_repeated("place in the sidebar", ((entry.section, entry.place) for entry in merged.entries))
-    _refuse_repeated("title of the sidebar", (entry.title for entry in merged.entries))
+    _refuse_repeated("place of a tab", ((tab.section, tab.place) for tab in merged.tabs))
+    _refuse_repeated("title of a tab", (tab.title for tab in merged.tabs))
     _refuse_repeated("finder of a user's subject", ("subject_finders" for _ in merged.subject_finders))
     return merged
 

@@ -1,16 +1,16 @@
-"""What the section Access of the console declares: its pages and its entries in the sidebar."""
+"""What the section Access of the console declares: its pages and its tabs."""
 
 from console.access import users
-from core.manifest import AdminPage, Manifest, ModelList, SidebarEntry
+from core.manifest import AdminPage, Manifest, ModelList, SectionTab
+from registry.catalog import switches
 
 MANIFEST = Manifest(
     areas={"people": ["auth.user", "auth.group", "axes.accessattempt"]},
     pages=[AdminPage("password_change", "password_change/", users.change_own_password)],
-    entries=[
-        SidebarEntry(
+    tabs=[
+        SectionTab(
             section="Access",
             place=1,
-            icon="apps",
             guide="api-clients",
             pages=[
                 ModelList("Clients", "gateway.Client"),
@@ -18,14 +18,11 @@ MANIFEST = Manifest(
                 ModelList("Signed-in applications", "gateway.SignedInApplication"),
                 ModelList("OAuth applications", "oauth2_provider.Application"),
             ],
+            name="Clients and keys",
         ),
-        SidebarEntry(
-            "Access", 3, "toggle_off", "admin-guide#in-a-hurry-switches", [ModelList("Switches", "registry.Switch")]
-        ),
-        SidebarEntry(
+        SectionTab(
             section="Access",
-            place=4,
-            icon="person",
+            place=2,
             guide="reference/roles",
             pages=[
                 ModelList("Users", "auth.User"),
@@ -33,12 +30,17 @@ MANIFEST = Manifest(
                 ModelList("Failed sign-ins", "axes.AccessAttempt"),
             ],
         ),
-        SidebarEntry(
+        SectionTab(
             section="Access",
-            place=5,
-            icon="history",
+            place=3,
             guide="admin-guide#who-did-what-the-audit-log",
             pages=[ModelList("Audit log", "audit.AuditEntry")],
+        ),
+        SectionTab(
+            section="Access",
+            place=4,
+            guide="admin-guide#in-a-hurry-switches",
+            pages=[ModelList("Switches", "registry.Switch", is_needed=switches.is_anything_off)],
         ),
     ],
 )

@@ -105,7 +105,7 @@ def _describe_allowed_roles(model: type[Model] | None) -> str:
 def _get_page_title(url_name: str, model: type[Model] | None) -> str:
     if model is not None:
         return str(capfirst(model._meta.verbose_name_plural))
-    pages = (page for entry in manifest.get().entries for page in entry.pages if isinstance(page, PageLink))
+    pages = (page for tab in manifest.get().tabs for page in tab.pages if isinstance(page, PageLink))
     return next((page.title for page in pages if page.name == url_name), "this page")
 
 

@@ -1,22 +1,20 @@
-"""What the section Activity of the console declares: its pages and its entries in the sidebar."""
+"""What the section Activity of the console declares: its pages and its tabs."""
 
-from core.manifest import Manifest, ModelList, SidebarEntry
+from core.manifest import Manifest, ModelList, SectionTab
 
 MANIFEST = Manifest(
-    entries=[
-        SidebarEntry(
-            "Activity",
-            1,
-            "bolt",
-            "reference/events",
-            [ModelList("Events", "analytics.OperationEvent"), ModelList("Stored contents", "analytics.StoredContents")],
-        ),
-        SidebarEntry(
+    tabs=[
+        SectionTab(
             section="Activity",
-            place=2,
-            icon="forum",
+            place=1,
             guide="reference/events",
             pages=[ModelList("Turns", "analytics.Turn"), ModelList("Tool selections", "analytics.ToolSelection")],
+        ),
+        SectionTab(
+            "Activity",
+            2,
+            "reference/events",
+            [ModelList("Events", "analytics.OperationEvent"), ModelList("Stored contents", "analytics.StoredContents")],
         ),
     ],
 )

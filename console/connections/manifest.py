@@ -1,13 +1,12 @@
-"""What the section connections of the console declares: its pages and its entries in the sidebar."""
+"""What the section connections of the console declares: its pages and its tabs."""
 
-from core.manifest import Manifest, ModelList, SidebarEntry
+from core.manifest import Manifest, ModelList, SectionTab
 
 MANIFEST = Manifest(
-    entries=[
-        SidebarEntry(
-            section="Access",
-            place=2,
-            icon="hub",
+    tabs=[
+        SectionTab(
+            section="Connections",
+            place=1,
             guide="connect",
             pages=[ModelList("Connections", "registry.Connection"), ModelList("User grants", "gateway.UserGrant")],
         ),

@@ -1,7 +1,7 @@
-"""What the section Copy of the console declares: its pages and its entries in the sidebar."""
+"""What the section Copy of the console declares: its pages and its tabs."""
 
 from console.copy import add_op, try_op
-from core.manifest import AdminPage, Manifest, ModelList, PageLink, SidebarEntry
+from core.manifest import AdminPage, Manifest, ModelList, PageLink, SectionTab
 
 EDITING = "admin-guide#edit-what-the-model-reads"
 VOCABULARY = "admin-guide#vocabulary"
@@ -13,11 +13,10 @@ MANIFEST = Manifest(
         AdminPage("op_new", "registry/op/new/", add_op.page),
         AdminPage("op_try", "registry/op/<int:pk>/try/", try_op.page),
     ],
-    entries=[
-        SidebarEntry(
+    tabs=[
+        SectionTab(
             section="Copy",
             place=1,
-            icon="terminal",
             guide=EDITING,
             pages=[
                 ModelList("Ops", "registry.Op"),
@@ -27,10 +26,15 @@ MANIFEST = Manifest(
                 PageLink("Copy as files", "registry_op_files", WRITE_COPY),
             ],
         ),
-        SidebarEntry("Copy", 2, "account_tree", EDITING, [ModelList("Groups", "registry.Group")]),
-        SidebarEntry("Copy", 3, "article", EDITING, [ModelList("Prompt sections", "registry.PromptSection")]),
-        SidebarEntry("Copy", 4, "smart_toy", "surfaces#agents", [ModelList("Agents", "registry.Agent")]),
-        SidebarEntry("Copy", 5, "keep", "surfaces#hybrid-pins", [ModelList("Pins", "registry.Pin")]),
-        SidebarEntry("Copy", 6, "dictionary", VOCABULARY, [ModelList("Vocabulary", "registry.Vocabulary")]),
+        SectionTab("Copy", 2, EDITING, [ModelList("Groups", "registry.Group")]),
+        SectionTab("Copy", 3, EDITING, [ModelList("Prompt sections", "registry.PromptSection")], name="Prompt"),
+        SectionTab(
+            "Copy",
+            4,
+            "surfaces#agents",
+            [ModelList("Agents", "registry.Agent"), ModelList("Pins", "registry.Pin")],
+            name="Agents and pins",
+        ),
+        SectionTab("Copy", 5, VOCABULARY, [ModelList("Vocabulary", "registry.Vocabulary")]),
     ],
 )

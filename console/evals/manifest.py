@@ -1,13 +1,12 @@
-"""What the section evals of the console declares: its pages and its entries in the sidebar."""
+"""What the section evals of the console declares: its pages and its tabs."""
 
-from core.manifest import Manifest, ModelList, PageLink, SidebarEntry
+from core.manifest import Manifest, ModelList, PageLink, SectionTab
 
 MANIFEST = Manifest(
-    entries=[
-        SidebarEntry(
+    tabs=[
+        SectionTab(
             section="Releases",
-            place=2,
-            icon="quiz",
+            place=3,
             guide="evals",
             pages=[
                 PageLink("Evals", "registry_evalcase_compare", ["registry.view_evalcase"]),

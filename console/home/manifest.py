@@ -1,4 +1,4 @@
-"""What the section home page of the console declares: its pages and its entries in the sidebar."""
+"""What the section home page of the console declares: its pages and its tabs."""
 
 from console.home import checklist
 from core.manifest import AdminPage, Manifest

@@ -1,26 +1,25 @@
-"""What the section Releases of the console declares: its pages and its entries in the sidebar."""
+"""What the section Releases of the console declares: its pages and its tabs."""
 
-from core.manifest import Manifest, ModelList, PageLink, SidebarEntry
+from core.manifest import Manifest, ModelList, PageLink, SectionTab
 
 SEE_COPY = [f"registry.view_{model}" for model in ("op", "group", "promptsection", "agent", "pin", "vocabulary")]
 
 MANIFEST = Manifest(
-    entries=[
-        SidebarEntry(
+    tabs=[
+        SectionTab(
             section="Releases",
             place=1,
-            icon="rate_review",
             guide="admin-guide#review-and-publish",
             pages=[
                 PageLink("Review and publish", "registry_release_review", SEE_COPY),
                 ModelList("Reviews", "registry.ReviewRequest"),
                 ModelList("Scheduled", "registry.ScheduledPublish"),
             ],
+            name="Draft",
         ),
-        SidebarEntry(
+        SectionTab(
             section="Releases",
-            place=3,
-            icon="inventory_2",
+            place=2,
             guide="admin-guide#undo-a-release",
             pages=[ModelList("Releases", "registry.Release"), ModelList("Release history", "registry.Activation")],
         ),

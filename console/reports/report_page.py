@@ -1,21 +1,18 @@
 """The page of a report: checks permissions, and returns the report as an HTML page or a table of it as a CSV file."""
 
 from dataclasses import replace
-from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
-from django.urls import reverse
 from django.utils import timezone
 from django.utils.text import slugify
 
 from audit import audit_log
 from console.reports import saved_views
-from console.reports.parts.report_query import ReportQuery
-from console.reports.report_list import REPORT_PERMISSIONS, REPORTS, Report
+from console.reports.report_list import REPORT_PERMISSIONS, Report
 
 
 def page(request: HttpRequest, *, report: Report) -> HttpResponse:
@@ -38,7 +35,7 @@ def page(request: HttpRequest, *, report: Report) -> HttpResponse:
         "title": report.title,
         "query": query,
         "report": replace(content, tables=tables),
-        "pages": [_build_nav_item(each, report, query) for each in REPORTS],
+        "tab_query": query.build_query_string(),  # the tabs keep the filters
         "views": saved_views.build_panel(request, report.url_name),
         "chips": query.list_chips(_get_other_params(request)),
         "clear_url": "?" + urlencode(_get_other_params(request)),
@@ -46,14 +43,6 @@ def page(request: HttpRequest, *, report: Report) -> HttpResponse:
         **content.context,
     }
     return TemplateResponse(request, "console/reports/report.html", admin.site.each_context(request) | context)
-
-
-def _build_nav_item(report: Report, current: Report, query: ReportQuery) -> dict[str, Any]:
-    return {
-        "title": report.title,
-        "link": reverse(f"admin:{report.url_name}") + query.build_query_string(),
-        "is_here": report is current,
-    }
 
 
 def _get_other_params(request: HttpRequest) -> dict[str, str]:

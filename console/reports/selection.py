@@ -3,9 +3,11 @@
 from django.http import HttpRequest
 from django.utils import timezone
 
+from analytics.flags import FlagKey
 from analytics.reports import selection
 from analytics.reports.report_filter import ReportFilter
 from analytics.reports.selection import MISSED_TOOL_PARAMETER, RecentMisses, SelectionTotals
+from analytics.rollout import assignment
 from analytics.turns.models import ToolSelection
 from console.reports.by_op import map_op_urls
 from console.reports.parts import report_query, tables
@@ -36,6 +38,11 @@ OUTCOME_COLUMNS = [
     ReportColumn("Turns", tables.format_count),
     ReportColumn("Of all turns", tables.format_rate),
 ]
+
+
+def is_used() -> bool:
+    """Return whether a cohort that is on chooses how tools are selected. Without one, the report has no tab."""
+    return bool(assignment.get_current_rollout().cohorts.get(FlagKey.SELECTION))
 
 
 def build_report(request: HttpRequest) -> ReportContent:

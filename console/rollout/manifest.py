@@ -1,19 +1,22 @@
-"""What the section Rollout of the console declares: its pages and its entries in the sidebar."""
+"""What the section Rollout of the console declares: its pages and its tabs."""
 
 from console.rollout import who_gets_this
-from core.manifest import AdminPage, Manifest, ModelList, PageLink, SidebarEntry
+from core.manifest import AdminPage, Manifest, ModelList, PageLink, SectionTab
 
 SEE_ROLLOUT = [f"analytics.view_{model}" for model in ("cohort", "flag", "assignment")]
 
 MANIFEST = Manifest(
     pages=[AdminPage("rollout_who", "rollout/who/", who_gets_this.page)],
-    entries=[
-        SidebarEntry("Rollout", 1, "groups", "rollout-guide#cohorts", [ModelList("Cohorts", "analytics.Cohort")]),
-        SidebarEntry("Rollout", 2, "toggle_on", "rollout-guide", [ModelList("Flags", "analytics.Flag")]),
-        SidebarEntry(
+    tabs=[
+        SectionTab(
             section="Rollout",
-            place=3,
-            icon="person_search",
+            place=1,
+            guide="rollout-guide#cohorts",
+            pages=[ModelList("Cohorts", "analytics.Cohort"), ModelList("Flags", "analytics.Flag")],
+        ),
+        SectionTab(
+            section="Rollout",
+            place=2,
             guide="rollout-guide#who-gets-this",
             pages=[
                 PageLink("Who gets this?", "rollout_who", SEE_ROLLOUT),

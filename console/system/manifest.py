@@ -1,4 +1,4 @@
-"""What the section System of the console declares: its pages and its entries in the sidebar."""
+"""What the section System of the console declares: its pages and its tabs."""
 
 from console.system import guides
 from core.admin import page_parts

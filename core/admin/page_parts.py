@@ -117,12 +117,12 @@ def _format_value(value: str) -> str:
 
 
 def render_index_page(request: HttpRequest) -> HttpResponse:
-    """List the pages behind the current entry of the sidebar, without those that the user cannot open."""
+    """List the pages of the current tab, without those that the user cannot open."""
     context = admin.site.each_context(request)
-    entry = context.get("breadcrumb_entry")
-    if entry is None or "lists" not in entry:
+    tab = context.get("breadcrumb_tab")
+    if tab is None or "lists" not in tab:
         raise PermissionDenied
-    return TemplateResponse(request, "console/index_page.html", context | {"title": entry["title"], "entry": entry})
+    return TemplateResponse(request, "console/index_page.html", context | {"title": tab["title"], "tab": tab})
 
 
 class LivePreviewAdmin(base.ModelAdmin[Any]):

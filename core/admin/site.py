@@ -109,18 +109,15 @@ class Site(AdminSite):
         return import_string(config["navigation"])(request)
 
     def each_context(self, request: HttpRequest) -> Any:
-        """Return the context of every page, plus the current page's sidebar section, entry and page."""
+        """Return the context of every page, plus the current page's sidebar section, tab and page."""
         context: dict[str, Any] = dict(super().each_context(request))
-        for section in context.get("sidebar_navigation", ()):
-            for item in section["items"]:
-                for page in item["pages"]:
-                    if page["active"]:
-                        here = {"breadcrumb_section": section["title"], "breadcrumb_entry": item}
-                        context |= here | {"breadcrumb_page": page}
+        for section, tab, page in _iterate_pages(context):
+            if page["active"]:
+                context |= {"breadcrumb_section": section, "breadcrumb_tab": tab, "breadcrumb_page": page}
         return context
 
     def search(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        """Show the results of "Go to": matching sidebar entries, and rows of models with `go_to_order`."""
+        """Show the results of "Go to": matching pages, and rows of models with `go_to_order`."""
         search_text = request.GET.get("s", "").strip()
         matches = [self._find_pages(request, search_text), self._find_rows(request, search_text)] if search_text else []
         results = sort_results(chain.from_iterable(matches), search_text)
@@ -128,11 +125,9 @@ class Site(AdminSite):
         return TemplateResponse(request, "console/go_to_results.html", context)
 
     def _find_pages(self, request: HttpRequest, search_text: str) -> Iterator[GoToResult]:
-        for section in self.each_context(request)["sidebar_navigation"]:
-            for item in section["items"]:
-                for page in item["pages"]:
-                    if search_text.casefold() in page["title"].casefold():
-                        yield GoToResult(page["title"], section["title"] or item["title"], page["link"], order=0)
+        for section, _, page in _iterate_pages(self.each_context(request)):
+            if search_text.casefold() in page["title"].casefold():
+                yield GoToResult(page["title"], section["title"], page["link"], order=0)
 
     def _find_rows(self, request: HttpRequest, search_text: str) -> Iterator[GoToResult]:
         for model, page in self._registry.items():
@@ -144,6 +139,15 @@ class Site(AdminSite):
                 for row in limit_rows(rows.distinct() if may_have_duplicates else rows, name_field, search_text):
                     title = page.get_go_to_title(row)  # type: ignore[attr-defined]  # pages with an order are ours
                     yield GoToResult(title, str(model._meta.verbose_name), reverse(name, args=[row.pk]), order)
+
+
+def _iterate_pages(context: dict[str, Any]) -> Iterator[tuple[dict[str, Any], dict[str, Any], dict[str, Any]]]:
+    """Yield each page of the sidebar with its section and tab."""
+    for group in context.get("sidebar_navigation", ()):
+        for section in group["items"]:
+            for tab in section["tabs"]:
+                for page in tab["pages"]:
+                    yield section, tab, page
 
 
 class SiteConfig(AdminConfig):

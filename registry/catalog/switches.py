@@ -52,6 +52,11 @@ def get_switches() -> Switches:
     return _current or ALL_ON
 
 
+def is_anything_off() -> bool:
+    """Return whether any op, group or connection is off."""
+    return get_switches() is not ALL_ON
+
+
 def refresh_switches() -> None:
     """Reload the switches, and replace those in memory if they changed. Takes one query."""
     global _current, _rows

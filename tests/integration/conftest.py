@@ -178,7 +178,7 @@ def row_of_every_model(api: Api) -> None:
 @pytest.fixture
 def short_sidebar(monkeypatch: pytest.MonkeyPatch) -> None:
     """Show only Home in the sidebar. The whole one, the same on every page, takes a fifth of the time of a page."""
-    monkeypatch.setattr(sidebar, "SECTIONS", [])
+    monkeypatch.setattr(sidebar, "SECTIONS", {})
 
 
 @pytest.fixture

@@ -71,9 +71,10 @@ def test_every_guide_of_the_repository_is_listed() -> None:
 def test_each_page_links_to_its_guide(admin_user: Any) -> None:
     request = RequestFactory().get("/admin/")
     request.user = admin_user
-    items = [item for section in sidebar.sections(request) for item in section["items"]]
+    [group] = sidebar.sections(request)
+    tabs = [tab for item in group["items"] for tab in item["tabs"]]
 
-    assert find_broken([item["guide"] for item in items if item["title"] != "Guides"], "") == []
+    assert find_broken([tab["guide"] for tab in tabs if tab["title"] != "Guides"], "") == []
 
 
 def test_a_guide_is_read_in_the_admin(admin_client: Client) -> None:

@@ -11,7 +11,7 @@ from django.http import HttpResponse
 from config import wiring
 from config.docs import settings_page
 from core import manifest
-from core.manifest import AdminPage, AuditKind, Job, Manifest, ModelList, SidebarEntry
+from core.manifest import AdminPage, AuditKind, Job, Manifest, ModelList, SectionTab
 
 
 def do_nothing(at: datetime) -> bool:
@@ -22,20 +22,20 @@ def poll() -> None: ...
 
 
 JOB = Job("events.delete", do_nothing, timedelta(minutes=1))
-ENTRY = SidebarEntry("Copy", 1, "icon", "guide", [ModelList("Ops", "registry.Op")])
+TAB = SectionTab("Copy", 1, "guide", [ModelList("Ops", "registry.Op")])
 
 
 def test_declarations_are_joined_in_their_order() -> None:
     merged = manifest.merge(
         [
-            Manifest(jobs=[JOB], areas={"calls": ["a.one"]}, tabs={"Users": [ModelList("One", "a.One")]}),
+            Manifest(jobs=[JOB], areas={"calls": ["a.one"]}, tab_pages={"Users": [ModelList("One", "a.One")]}),
             Manifest(polled=[poll], areas={"calls": ["b.two"], "copy": ["b.three"]}),
         ]
     )
 
     assert (merged.jobs, merged.polled) == ((JOB,), (poll,))
     assert merged.areas == {"calls": ("a.one", "b.two"), "copy": ("b.three",)}
-    assert merged.tabs == {"Users": (ModelList("One", "a.One"),)}
+    assert merged.tab_pages == {"Users": (ModelList("One", "a.One"),)}
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_declarations_are_joined_in_their_order() -> None:
         (Manifest(areas={"copy": ["registry.op"]}), "model of an area registry.op"),
         (Manifest(settings=["PORT"]), "setting PORT"),
         (Manifest(pages=[AdminPage("home", "home/", lambda _: HttpResponse())]), "page home"),
-        (Manifest(entries=[ENTRY]), "place in the sidebar"),
+        (Manifest(tabs=[TAB]), "place of a tab"),
     ],
 )
 def test_what_two_manifests_declare_is_refused(declared: Manifest, named: str) -> None:
