@@ -120,4 +120,10 @@ EVENT_FIELDS = (
         "Progress that the upstream reported: {done, total} in its own units, or null if it reported none.",
         (PagePlace(EventSection.FIGURES, 1, "show_progress"),),
     ),
+    EventField(
+        "purpose",
+        "`context` if the client made the call for itself, such as a chat that loads what its page shows. No figure "
+        "counts it. Empty for a model's call.",
+        (_caller(4),),
+    ),
 )

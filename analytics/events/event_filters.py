@@ -17,17 +17,19 @@ DEFERRED_REASONS = ("confirmation_required", "in_progress", "switched_off")
 
 HELP_TYPES = (OperationEvent.Type.HELP, OperationEvent.Type.DISCOVER)  # what a model reads before it calls
 
-NOT_TRIED_IN_ADMIN = ~Q(source=OperationEvent.Source.ADMIN)  # tests in the console are never counted
-CALL = NOT_TRIED_IN_ADMIN & Q(type=OperationEvent.Type.EXEC, dry_run=False, replayed=False)
+NOT_TRIED_IN_ADMIN = ~Q(source=OperationEvent.Source.ADMIN)
+# What a model did. Tests in the console and what a client loads for itself are never counted.
+BY_MODEL = NOT_TRIED_IN_ADMIN & Q(purpose="")
+CALL = BY_MODEL & Q(type=OperationEvent.Type.EXEC, dry_run=False, replayed=False)
 CALL &= ~Q(reason__in=DEFERRED_REASONS)
 FAILED_CALL = CALL & Q(ok=False)
 REPAIRED_CALL = FAILED_CALL & Q(Exists(OperationEvent.objects.filter(repairs=OuterRef("pk"))))
-HELP_READ = NOT_TRIED_IN_ADMIN & Q(type__in=HELP_TYPES, ok=True)
-SEARCH = NOT_TRIED_IN_ADMIN & Q(type=OperationEvent.Type.SEARCH, ok=True)
+HELP_READ = BY_MODEL & Q(type__in=HELP_TYPES, ok=True)
+SEARCH = BY_MODEL & Q(type=OperationEvent.Type.SEARCH, ok=True)
 MISS = SEARCH & Q(result_count=0)
 UNKNOWN_NAME = CALL & Q(reason=UNKNOWN_OP)
-UNKNOWN_NAME |= NOT_TRIED_IN_ADMIN & Q(type__in=HELP_TYPES, reason=UNKNOWN_PATH)
-UNKNOWN_NAME |= NOT_TRIED_IN_ADMIN & Q(type=OperationEvent.Type.ESCALATE, reason=UNKNOWN_OP)
+UNKNOWN_NAME |= BY_MODEL & Q(type__in=HELP_TYPES, reason=UNKNOWN_PATH)
+UNKNOWN_NAME |= BY_MODEL & Q(type=OperationEvent.Type.ESCALATE, reason=UNKNOWN_OP)
 
 
 class CountedAs(models.TextChoices):
@@ -71,6 +73,8 @@ class CallFields(Protocol):
     @property
     def source(self) -> str: ...
     @property
+    def purpose(self) -> str: ...
+    @property
     def dry_run(self) -> bool: ...
     @property
     def replayed(self) -> bool: ...
@@ -80,34 +84,35 @@ class CallFields(Protocol):
     def reason(self) -> str: ...
 
 
-def is_tried_in_admin(event: CallFields) -> bool:
-    """Return whether a user tried the call in the console, so that nothing counts it."""
-    return event.source == OperationEvent.Source.ADMIN
+def is_by_model(event: CallFields) -> bool:
+    """Return whether a model made the call: not a user in the console, and not a client for itself."""
+    return event.source != OperationEvent.Source.ADMIN and not event.purpose
 
 
 def is_call(event: CallFields) -> bool:
-    """Return whether an event is a call of an op. Excludes dry runs, replays, deferred calls and console tests."""
+    """Return whether an event is a model's call of an op. Excludes dry runs, replays and deferred calls."""
     return (
         event.type == OperationEvent.Type.EXEC
-        and not (event.dry_run or event.replayed or is_tried_in_admin(event))
+        and is_by_model(event)
+        and not (event.dry_run or event.replayed)
         and event.reason not in DEFERRED_REASONS
     )
 
 
 def is_help_read(event: CallFields) -> bool:
     """Return whether an event is a help read of a group, an op or an argument, also by a discovery tool."""
-    return event.type in HELP_TYPES and event.ok and not is_tried_in_admin(event)
+    return event.type in HELP_TYPES and event.ok and is_by_model(event)
 
 
 def is_search(event: CallFields) -> bool:
     """Return whether an event is a search that was answered."""
-    return event.type == OperationEvent.Type.SEARCH and event.ok and not is_tried_in_admin(event)
+    return event.type == OperationEvent.Type.SEARCH and event.ok and is_by_model(event)
 
 
 def is_unknown_name(event: CallFields) -> bool:
     """Return whether an event is a call, a help read or an escalation of an unknown name."""
     if event.type in HELP_TYPES:
-        return event.reason == UNKNOWN_PATH and not is_tried_in_admin(event)
+        return event.reason == UNKNOWN_PATH and is_by_model(event)
     if event.type == OperationEvent.Type.ESCALATE:
-        return event.reason == UNKNOWN_OP and not is_tried_in_admin(event)
+        return event.reason == UNKNOWN_OP and is_by_model(event)
     return is_call(event) and event.reason == UNKNOWN_OP

@@ -32,6 +32,9 @@ class OperationEvent(models.Model):
         FULL = "full", "full"
         ARG = "arg", "one argument"
 
+    class Purpose(models.TextChoices):
+        CONTEXT = "context", "context"  # the client loads what its page shows; no figure counts it
+
     time = models.DateTimeField()
     type = models.CharField(max_length=10, choices=Type)
     source = models.CharField(max_length=10, choices=Source, default=Source.API)
@@ -72,6 +75,7 @@ class OperationEvent(models.Model):
     subject = models.CharField(max_length=200, blank=True)
     session = models.CharField(max_length=200, blank=True)
     turn = models.CharField(max_length=200, blank=True)
+    purpose = models.CharField(max_length=10, choices=Purpose, blank=True, default="", db_default="")
     digest = models.CharField(max_length=16, blank=True, default="", db_default="")
     trace_id = models.CharField("trace ID", max_length=40)
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from django.db.models import Count, Max, Q
 
-from analytics.events.event_filters import NOT_TRIED_IN_ADMIN, UNKNOWN_NAME, is_call, is_search
+from analytics.events.event_filters import BY_MODEL, UNKNOWN_NAME, is_call, is_search
 from analytics.events.models import UNKNOWN_OP, UNKNOWN_PATH, OperationEvent
 from analytics.reports.report_filter import ReportFilter
 from analytics.turns.models import TURN_CONDITIONS, Turn, TurnWith
@@ -29,6 +29,7 @@ class MissEvent(NamedTuple):
     id: int
     type: str
     source: str
+    purpose: str
     op: str
     dry_run: bool
     replayed: bool
@@ -192,7 +193,7 @@ def _read_turns(keys: Sequence[TurnKey]) -> dict[TurnKey, list[MissEvent]]:
     for start in range(0, len(keys), BATCH_SIZE):
         batch = keys[start : start + BATCH_SIZE]
         rows = OperationEvent.objects.filter(
-            NOT_TRIED_IN_ADMIN, session__in={key[1] for key in batch}, turn__in={key[2] for key in batch}
+            BY_MODEL, session__in={key[1] for key in batch}, turn__in={key[2] for key in batch}
         ).exclude(turn="")
         for row in rows.order_by("time", "id").values_list(*MissEvent._fields):
             event = MissEvent(*row)

@@ -7,7 +7,14 @@ from typing import Any, NamedTuple, TypeVar
 
 from django.db.models import Count
 
-from analytics.events.event_filters import NOT_TRIED_IN_ADMIN, is_call, is_help_read, is_search, is_unknown_name
+from analytics.events.event_filters import (
+    NOT_TRIED_IN_ADMIN,
+    is_by_model,
+    is_call,
+    is_help_read,
+    is_search,
+    is_unknown_name,
+)
 from analytics.events.models import OperationEvent
 from analytics.turns.models import Turn
 
@@ -28,6 +35,7 @@ class TurnEvent(NamedTuple):
     time: datetime
     type: str
     source: str
+    purpose: str
     op: str
     tool_name: str
     dry_run: bool
@@ -95,7 +103,7 @@ def compute_turn(events: Sequence[TurnEvent], repairs: Mapping[int, TurnEvent]) 
 
 
 def _count_repeats(events: Sequence[TurnEvent]) -> int:
-    times = Counter(event.digest for event in events if event.digest)
+    times = Counter(event.digest for event in events if event.digest and is_by_model(event))
     return sum(max(0, number - LOOP_LENGTH + 1) for number in times.values())
 
 

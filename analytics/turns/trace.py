@@ -21,6 +21,7 @@ class StepKind(StrEnum):
     REPAIR = "repair"  # a call that succeeded after a failed one of the same op
     DRY_RUN = "dry run"
     ESCALATION = "escalation"
+    CONTEXT = "context"  # the chat loads what its page shows, before the model begins
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +93,8 @@ def build_trace(events: Sequence[OperationEvent]) -> TurnTrace:
 
 
 def _get_kind(event: OperationEvent) -> StepKind:
+    if event.purpose == OperationEvent.Purpose.CONTEXT:
+        return StepKind.CONTEXT
     if event.type == OperationEvent.Type.SEARCH:
         return StepKind.SEARCH
     if event.type in HELP_TYPES:

@@ -10,7 +10,7 @@ from chat.connections import gives_connection_back
 from chat.context.history import PastTurn
 from chat.context.layers import TASK, PastCall, PastStep, Place
 from chat.conversations import turn_store
-from chat.gateway.client import GatewayClient
+from chat.gateway.client import CONTEXT, GatewayClient
 from chat.gateway.envelopes import format_context_header
 from chat.models import Conversation, Message, ToolCall
 
@@ -87,7 +87,7 @@ def complete_place(conversation: Conversation, gateway: GatewayClient) -> Place:
 
 def _read_project_id(gateway: GatewayClient, task_id: str | None) -> str | None:
     body = {"op": "onto.task.get", "args": {"task_id": task_id, **BRIEF}}
-    result = gateway.call("POST", "exec", body, seconds=READ_SECONDS).body.get("result")
+    result = gateway.call("POST", "exec", body, seconds=READ_SECONDS, purpose=CONTEXT).body.get("result")
     task: Any = result.get("task") if isinstance(result, Mapping) else None
     project_id = task.get("project_id") if isinstance(task, Mapping) else None
     return str(project_id) if project_id else None

@@ -12,6 +12,7 @@ from chat.gateway import envelopes
 from core import http
 from core.database.deadlines import Deadline, DeadlineExceeded
 
+CONTEXT = "context"  # the purpose of what the chat reads for itself
 MAX_BYTES = 8_000_000  # of an answer
 MAX_RETRIES = 2
 RETRY_SECONDS = 0.2  # doubles with each retry
@@ -116,10 +117,10 @@ class GatewayClient:
         answer = self.call("POST", f"toolset/{toolset_id}/escalate", {"missing_tool": missing_tool[:200]}, seconds=10)
         return answer.body if answer.status == 200 else None
 
-    def run_batch(self, entries: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-        """Run entries in parallel and return their results in order. Raises GatewayRefused."""
+    def load_context(self, entries: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """Run the chat's own reads in parallel and return their results in order. Raises GatewayRefused."""
         body = {"ops": list(entries), "mode": "parallel"}
-        results: list[dict[str, Any]] = self._require("POST", "batch", body)["results"]
+        results: list[dict[str, Any]] = self._require("POST", "batch", body, purpose=CONTEXT)["results"]
         return results
 
     def send_telemetry(self, report: Mapping[str, Any]) -> GatewayAnswer:
@@ -144,13 +145,19 @@ class GatewayClient:
         seconds: float,
         idempotency_key: str = "",
         confirmation: str = "",
+        purpose: str = "",
     ) -> GatewayAnswer:
-        """Call an endpoint below /api/v1/ and return its answer, whatever its status."""
+        """Call an endpoint below /api/v1/ and return its answer, whatever its status.
+
+        `purpose` is CONTEXT for what the chat reads for itself, so that no report takes it for the model's call.
+        """
         headers = dict(self._headers)
         if idempotency_key:
             headers["idempotency-key"] = idempotency_key
         if confirmation:
             headers["gateway-confirm"] = confirmation
+        if purpose:
+            headers["gateway-purpose"] = purpose
         content = orjson.dumps(body) if body is not None else None
         url = f"{settings.CHAT_GATEWAY_URL}/api/v1/{path}"
         deadline = Deadline.after(milliseconds=int(seconds * 1000))
@@ -175,8 +182,8 @@ class GatewayClient:
             raise GatewayUnavailable(problem)
         return _parse_answer(response)
 
-    def _require(self, method: str, path: str, body: Mapping[str, Any] | None) -> dict[str, Any]:
-        answer = self.call(method, path, body, seconds=15)
+    def _require(self, method: str, path: str, body: Mapping[str, Any] | None, *, purpose: str = "") -> dict[str, Any]:
+        answer = self.call(method, path, body, seconds=15, purpose=purpose)
         if answer.status != 200:
             raise GatewayRefused(answer)
         return answer.body

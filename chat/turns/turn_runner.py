@@ -178,7 +178,7 @@ class TurnRunner:
         """Return the messages before the turn's first answer: system, history and what the user wrote."""
         before = self._turn.position - (1 if self._new.message else 0)  # the message of this turn
         turns = past_turns.load_past_turns(self._conversation, before=before, learn=names.learn)
-        context = load_context(self._gateway.run_batch, place=self._place, toolset=toolset, at=datetime.now(UTC))
+        context = load_context(self._gateway.load_context, place=self._place, toolset=toolset, at=datetime.now(UTC))
         names.learn_names(context.names)
         history = build_history(turns, summary=self._conversation.summary, budget=budgets.HISTORY - budgets.LAST_TURN)
         messages = [{"role": "system", "content": context.system_message}, *history.messages]

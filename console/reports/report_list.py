@@ -30,7 +30,14 @@ REPORTS = (
     Report("report_ops", "reports/ops/", "By op", "bar_chart", by_op.build_report),
     Report("report_models", "reports/models/", "By model", "smart_toy", by_model.build_report),
     Report("report_comparison", "reports/side-by-side/", "Side by side", "compare", comparison.build_report),
-    Report("report_selection", "reports/tool-selection/", "Tool selection", "checklist", selection.build_report, selection.is_used),
+    Report(
+        "report_selection",
+        "reports/tool-selection/",
+        "Tool selection",
+        "checklist",
+        selection.build_report,
+        selection.is_used,
+    ),
     Report("report_misses", "reports/misses/", "Misses", "search_off", misses.build_report),
     Report(
         "report_dead_ends",

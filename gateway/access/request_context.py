@@ -13,6 +13,7 @@ from typing import Any
 
 import http_sf
 
+from analytics.events.models import OperationEvent
 from analytics.rollout import assignment
 from analytics.rollout.assignment import Routing
 from analytics.rollout.evaluation import EvaluationContext, Trait
@@ -60,6 +61,7 @@ class Caller:
     confirmation: str = ""
     environment: str = ""
     model: str = ""
+    purpose: str = ""  # a value of OperationEvent.Purpose; empty for what a model does
     traits: Mapping[str, Trait] = field(default_factory=dict)
     routing: Routing = assignment.DEFAULT_ROUTING
     agent: CatalogAgent | None = None  # the agent as which the calls run, which limits their ops
@@ -109,6 +111,7 @@ def identify_caller(key: VerifiedKey, meta: Mapping[str, Any]) -> Caller:
         confirmation=str(meta.get("HTTP_GATEWAY_CONFIRM", "")).strip(),
         environment=_read_text(meta, "HTTP_GATEWAY_ENVIRONMENT"),
         model=_read_text(meta, "HTTP_GATEWAY_MODEL"),
+        purpose=_read_purpose(meta),
         traits=_parse_traits(meta.get("HTTP_GATEWAY_TRAITS")),
     )
 
@@ -190,6 +193,14 @@ def _read_text(meta: Mapping[str, Any], name: str) -> str:
     if value is not None and not _VISIBLE.fullmatch(value):
         raise _build_bad_header_error(name, "Send 1 to 200 visible ASCII characters, or leave it out.")
     return value or ""
+
+
+def _read_purpose(meta: Mapping[str, Any]) -> str:
+    purpose = _read_text(meta, "HTTP_GATEWAY_PURPOSE")
+    if purpose and purpose not in OperationEvent.Purpose.values:
+        hint = f"Send {' or '.join(OperationEvent.Purpose.values)}, or leave it out for a model's call."
+        raise _build_bad_header_error("HTTP_GATEWAY_PURPOSE", hint)
+    return purpose
 
 
 def _parse_context(value: str | None) -> UserContext:

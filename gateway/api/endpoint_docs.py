@@ -56,6 +56,13 @@ _HEADERS = [
     OpenApiParameter("Gateway-Model", OpenApiTypes.STR, OpenApiParameter.HEADER, description="The model's name."),
     OpenApiParameter("Gateway-Environment", OpenApiTypes.STR, OpenApiParameter.HEADER, description="dev, production."),
     OpenApiParameter(
+        "Gateway-Purpose",
+        OpenApiTypes.STR,
+        OpenApiParameter.HEADER,
+        description="context: the client loads this for itself, so no report counts the call. Leave it out for a "
+        "model's call.",
+    ),
+    OpenApiParameter(
         "Gateway-Agent",
         OpenApiTypes.STR,
         OpenApiParameter.HEADER,

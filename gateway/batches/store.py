@@ -139,6 +139,7 @@ def serialize_headers(caller: Caller) -> dict[str, Any]:
         "context": asdict(caller.context),
         "confirmation": caller.confirmation,
         "model": caller.model,
+        "purpose": caller.purpose,
         "agent": caller.agent.name if caller.agent else "",
         "served": asdict(caller.routing),
     }

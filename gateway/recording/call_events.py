@@ -64,6 +64,7 @@ def build_event(
         subject=caller.subject,
         session=caller.session,
         turn=caller.turn,
+        purpose=caller.purpose,
         trace_id=trace.id,
         **fields,
     )

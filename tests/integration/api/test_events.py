@@ -8,7 +8,7 @@ import pytest
 from django.db import DatabaseError
 from django.http import HttpResponse
 
-from analytics.events import event_log
+from analytics.events import event_filters, event_log
 from analytics.events.models import OperationEvent
 from gateway.models import ApiKey, Client, IdempotencyRecord
 from registry.models import Op
@@ -84,6 +84,17 @@ def test_event_of_a_write_has_the_entity_id(
     event = read_only_event(read_events)
     assert (event.entity, event.action, event.kind) == (entity, action, "write")
     assert event.entity_id == envelope["meta"]["operation"]["entity_id"] != ""
+
+
+def test_events_of_a_client_for_itself_have_its_purpose(api: Api, read_events: ReadEvents) -> None:
+    read = {"op": "onto.task.get", "args": {"task_id": DEMO_TASK_ID}}
+
+    api.post("exec", read, Gateway_Purpose="context")
+    api.post("batch", {"ops": [{"type": "exec", **read}]}, Gateway_Purpose="context")
+    api.post("exec", read)
+
+    assert [event.purpose for event in read_events()] == ["context", "context", ""]
+    assert OperationEvent.objects.filter(event_filters.CALL).count() == 1
 
 
 def test_op_without_an_action_runs_and_has_an_event(api: Api, read_events: ReadEvents) -> None:

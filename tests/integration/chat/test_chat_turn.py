@@ -7,6 +7,8 @@ from uuid import UUID
 import orjson
 import pytest
 
+from analytics.events import event_log
+from analytics.events.models import OperationEvent
 from chat.api.ag_ui import AgUiEncoder
 from chat.conversations import summaries
 from chat.conversations.start_turn import UserDecision
@@ -137,6 +139,8 @@ def test_task_is_sent_with_its_project_which_is_read_once(chat: ChatHarness) -> 
     assert turn.calls[0].envelope["ok"] is True
     assert turn.conversation.context == turn.of_type("context")[0]["context"] == whole
     assert chat.paths() == ["exec", "batch", "exec"]  # the project, the context, the call
+    event_log.flush()
+    assert [event.op for event in OperationEvent.objects.filter(purpose="")] == ["onto.task.create"]
     assert chat.say("Hello", "Hello!", session=session, context=place).conversation.context == whole
     assert chat.paths() == ["batch"]
     assert chat.say("Hello", "Hello!", session=session, context=PROJECT).conversation.context == PROJECT

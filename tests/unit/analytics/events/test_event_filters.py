@@ -14,7 +14,9 @@ NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
 
 def test_conditions_and_functions_select_the_same_events(db: None) -> None:
     reasons = ("", "invalid_args", UNKNOWN_OP, UNKNOWN_PATH, *event_filters.DEFERRED_REASONS)
-    kinds: Any = product(OperationEvent.Type, OperationEvent.Source, (True, False), (True, False), reasons)
+    kinds: Any = product(
+        OperationEvent.Type, OperationEvent.Source, (True, False), (True, False), reasons, ("", "context")
+    )
     rows = [
         OperationEvent(
             time=NOON,
@@ -23,13 +25,14 @@ def test_conditions_and_functions_select_the_same_events(db: None) -> None:
             dry_run=dry_run,
             replayed=replayed,
             reason=reason,
+            purpose=purpose,
             ok=not reason,
             code=reason and "CONFLICT",
             status=200,
             latency_ms=1,
             trace_id="tr_1",
         )
-        for type, source, dry_run, replayed, reason in kinds
+        for type, source, dry_run, replayed, reason, purpose in kinds
     ]
     OperationEvent.objects.bulk_create(rows)
 
@@ -43,6 +46,7 @@ def test_conditions_and_functions_select_the_same_events(db: None) -> None:
         events = OperationEvent.objects.filter(event_filters.EVENT_CONDITIONS[counted_as])
         assert set(events) == {row for row in rows if matches(row)}
         assert not events.filter(source=OperationEvent.Source.ADMIN).exists()
+        assert not events.exclude(purpose="").exists()  # what a client loads for itself
 
 
 def test_every_counted_figure_has_a_condition() -> None:

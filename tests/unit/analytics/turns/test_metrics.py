@@ -153,6 +153,12 @@ def test_repeated_call_is_a_loop_from_the_third_time() -> None:
     assert compute_figures(*without_digest) == {"calls": 5}
 
 
+def test_what_the_client_loads_for_itself_is_not_counted() -> None:
+    loads = [build_event(number, digest="a", purpose="context") for number in range(5)]
+
+    assert compute_figures(*loads, build_event(6, ok=False)) == {"calls": 1, "failed": 1}
+
+
 def test_turn_has_release_surface_cohort_and_model_of_its_last_call() -> None:
     first = build_event(1, release="r1", surface="legacy", cohort="", model="gpt", subject="ana", session="s1")
     last = build_event(2, release="r2", surface="gateway", cohort="dev", model="claude", subject="ana", session="s1")

@@ -34,6 +34,7 @@ def test_steps_have_kinds_times_and_repairs() -> None:
             {"repairs": 3, "latency_ms": 1_000.0},
             {"dry_run": True},
             {"type": "escalate", "op": "onto.task.move"},
+            {"purpose": "context"},
         )
     )
 
@@ -44,10 +45,11 @@ def test_steps_have_kinds_times_and_repairs() -> None:
         StepKind.REPAIR,
         StepKind.DRY_RUN,
         StepKind.ESCALATION,
+        StepKind.CONTEXT,
     ]
-    assert [step.start_ms for step in trace.steps] == [0, 1_000, 2_000, 3_000, 4_000, 5_000]
-    assert trace.length_ms == 5_010
-    assert trace.gateway_ms == 1_050
+    assert [step.start_ms for step in trace.steps] == [0, 1_000, 2_000, 3_000, 4_000, 5_000, 6_000]
+    assert trace.length_ms == 6_010
+    assert trace.gateway_ms == 1_060
     assert (trace.failed, trace.repaired) == (1, 1)
     assert (trace.steps[2].repaired_by, trace.steps[3].repairs) == (4, 3)
     assert trace.steps[2].problem == "due_at: wrong format"

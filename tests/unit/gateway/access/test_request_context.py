@@ -30,6 +30,13 @@ def test_context_header_is_a_structured_dictionary(header: str, context: UserCon
     assert read_context(header) == context
 
 
+def test_purpose_is_context_or_none() -> None:
+    assert identify_caller(build_verified_key(), {}).purpose == ""
+    assert identify_caller(build_verified_key(), {"HTTP_GATEWAY_PURPOSE": "context"}).purpose == "context"
+    with pytest.raises(InvalidRequestError, match=r"Gateway-Purpose is malformed\. Send context, or leave it out"):
+        identify_caller(build_verified_key(), {"HTTP_GATEWAY_PURPOSE": "page"})
+
+
 @pytest.mark.parametrize(
     "header",
     [
