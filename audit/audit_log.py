@@ -1,6 +1,6 @@
 """Write the audit log: changes of rows and other actions, and read its entries in words."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -12,6 +12,7 @@ from core import manifest
 AuditValues = Mapping[str, Any]  # a row's fields as JSON values
 VERSION_LENGTH = 64  # of a release, which is shown in 12 characters
 LABELS = {"is_guarded": "stop automatically"}  # of fields that pages call by another name
+NO_NAMES: Mapping[str, str] = {}
 MAX_SHOWN_VALUE = 40  # characters of a value
 
 
@@ -92,28 +93,38 @@ def record_export(kind: str, name: str, *, by: str, at: datetime) -> None:
     record_action(kind, name, AuditEntry.Action.EXPORTED, by=by, at=at)
 
 
-def describe_entry(entry: AuditEntry) -> str:
-    """Return what was done, such as "cohort copy-b changed"."""
+def find_versions(entries: Iterable[AuditEntry]) -> set[str]:
+    """Return the versions of releases that entries are about, or have before or after."""
+    values = (value for each in entries for pair in ([each.name], *each.changes.values()) for value in pair)
+    return {value for value in values if isinstance(value, str) and _is_version(value)}
+
+
+def describe_entry(entry: AuditEntry, releases: Mapping[str, str] = NO_NAMES) -> str:
+    """Return what was done, such as "cohort copy-b changed". `releases` are the names of releases by version."""
     kind = "" if entry.kind == "sign_in" else entry.kind_label
-    return f"{kind} {_shorten_version(entry.name)} {entry.get_action_display()}".strip()
+    return f"{kind} {_name_version(entry.name, releases)} {entry.get_action_display()}".strip()
 
 
-def describe_changes(entry: AuditEntry) -> str:
+def describe_changes(entry: AuditEntry, releases: Mapping[str, str] = NO_NAMES) -> str:
     """Return the changed fields, with short values before and after: "percentage 5 → 25"."""
     if entry.action in (AuditEntry.Action.ADDED, AuditEntry.Action.REMOVED):
         return ""
-    return ", ".join(_describe_field(name, *pair) for name, pair in sorted(entry.changes.items()))
+    return ", ".join(
+        _describe_field(name, before, after, releases) for name, (before, after) in sorted(entry.changes.items())
+    )
 
 
-def _describe_field(name: str, before: Any, after: Any) -> str:
-    values = [_shorten_value(value) for value in (before, after)]
+def _describe_field(name: str, before: Any, after: Any, releases: Mapping[str, str]) -> str:
+    values = [_shorten_value(value, releases) for value in (before, after)]
     if name == "percentage":
         return " → ".join(f"{value}%" for value in values)
+    if name == "is_on" and isinstance(after, bool):
+        return "turned on" if after else "turned off"
     label = LABELS.get(name) or name.removeprefix("is_").replace("_", " ")
     return label if None in values else f"{label} {' → '.join(map(str, values))}"
 
 
-def _shorten_value(value: Any) -> str | None:
+def _shorten_value(value: Any, releases: Mapping[str, str]) -> str | None:
     """Return a value in few characters, or None if it is too long."""
     if value in (None, "", []):
         return "–"
@@ -123,9 +134,13 @@ def _shorten_value(value: Any) -> str | None:
         value = value[0]  # a cohort's only rule
     if isinstance(value, dict | list):
         return None
-    text = _shorten_version(f"{value:g}" if isinstance(value, float) else str(value))
+    text = _name_version(f"{value:g}" if isinstance(value, float) else str(value), releases)
     return text if len(text) <= MAX_SHOWN_VALUE else None
 
 
-def _shorten_version(text: str) -> str:
-    return text[:12] if len(text) == VERSION_LENGTH and text.isalnum() else text
+def _name_version(text: str, releases: Mapping[str, str]) -> str:
+    return releases.get(text, text[:12]) if _is_version(text) else text
+
+
+def _is_version(text: str) -> bool:
+    return len(text) == VERSION_LENGTH and text.isalnum()

@@ -1,8 +1,10 @@
 """The page of the audit log."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.contrib import admin
+from django.contrib.admin.views.main import ChangeList
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
@@ -11,6 +13,7 @@ from audit.models import AuditEntry
 from console.log_pages import TIME_FILTER, LogAdmin
 from core import manifest
 from core.templatetags.admin_format import breakable
+from registry.releases.stored_releases import map_short_names
 
 
 class AuditKindFilter(admin.SimpleListFilter):
@@ -53,6 +56,22 @@ class PersonFilter(admin.SimpleListFilter):
         return queryset.filter(by=name) if (name := self.value()) else queryset
 
 
+def _get_releases(entry: Any) -> Mapping[str, str]:
+    """Return the names of the releases in an entry. The list knows them already."""
+    names: Mapping[str, str] | None = getattr(entry, "releases", None)
+    return map_short_names(audit_log.find_versions([entry])) if names is None else names
+
+
+class AuditChangeList(ChangeList):
+    """The audit log, with the names of the releases in it."""
+
+    def get_results(self, request: HttpRequest) -> None:
+        super().get_results(request)
+        releases = map_short_names(audit_log.find_versions(self.result_list))
+        for entry in self.result_list:
+            entry.releases = releases
+
+
 class AuditEntryAdmin(LogAdmin):
     """The audit log. Registered by the apps that own the rows, which add actions for an entry."""
 
@@ -70,10 +89,13 @@ class AuditEntryAdmin(LogAdmin):
             return entries  # the pages refuse the user anyway
         return filter_visible(entries, request)
 
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
+        return AuditChangeList
+
     @admin.display(description="what", ordering="name")
-    def what(self, entry: AuditEntry) -> str:
-        return breakable(audit_log.describe_entry(entry))
+    def what(self, entry: Any) -> str:
+        return breakable(audit_log.describe_entry(entry, _get_releases(entry)))
 
     @admin.display(description="before and after")
-    def what_changed(self, entry: AuditEntry) -> str:
-        return audit_log.describe_changes(entry)
+    def what_changed(self, entry: Any) -> str:
+        return audit_log.describe_changes(entry, _get_releases(entry))

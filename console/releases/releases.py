@@ -138,8 +138,9 @@ class ReleaseAdmin(
 ):
     has_history = True
     empty = "No releases yet. Review the draft and publish it."
-    list_display = ["title", "short_version", "state", "note", "op_count", "created_at", "created_by"]
+    list_display = ["title", "state", "note", "op_count", "created_at", "created_by"]
     list_display_links = ["title"]
+    ordering = ["-number"]
     list_before_template = "console/releases/release_links.html"
     change_form_template = "console/releases/release.html"
     fieldsets = [
@@ -182,11 +183,8 @@ class ReleaseAdmin(
     def title(self, release: Release) -> str:
         """Return the number, the name and the labels."""
         labels = ((label,) for label in release.labels)
-        return format_html("{} {}", release.short_name, format_html_join(" ", '<span class="ui-tag">{}</span>', labels))
-
-    @admin.display(description="Version", ordering="version")
-    def short_version(self, release: Release) -> str:
-        return str(release)
+        tags = format_html_join(" ", '<span class="ui-tag">{}</span>', labels)
+        return format_html('<span title="{}">{}</span> {}', release.version, release.short_name, tags)
 
     @admin.display(description="State")
     def state(self, release: Any) -> str:

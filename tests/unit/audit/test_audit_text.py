@@ -13,7 +13,7 @@ from audit.models import AuditEntry
     ("changes", "text"),
     [
         ({"percentage": [5.0, 25.0]}, "5% → 25%"),
-        ({"is_on": [True, False]}, "on yes → no"),
+        ({"is_on": [True, False]}, "turned off"),
         ({"rules": [[], ["trait plan is one of pro"]]}, "rules – → trait plan is one of pro"),
         ({"rules": [["subject is one of a"], ["subject is one of a", "client is one of b"]]}, "rules"),
         ({"note": ["", "x" * 41]}, "note"),
@@ -23,3 +23,12 @@ def test_short_values_are_shown_before_and_after(changes: dict[str, Any], text: 
     entry = AuditEntry(kind="cohort", name="pilot", action="changed", changes=changes, by="ann", time=timezone.now())
 
     assert audit_log.describe_changes(entry) == text
+
+
+def test_releases_are_named() -> None:
+    old, new = "a" * 64, "b" * 64
+    entry = AuditEntry(kind="release", name=new, action="changed", changes={"live": [old, new]})
+
+    assert audit_log.find_versions([entry]) == {old, new}
+    assert audit_log.describe_changes(entry, {old: "r1", new: "r2 Plainer"}) == "live r1 → r2 Plainer"
+    assert audit_log.describe_changes(entry) == f"live {'a' * 12} → {'b' * 12}"
