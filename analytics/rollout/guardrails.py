@@ -29,6 +29,7 @@ MAX_CALLS = 50_000  # newest calls that are read
 Z = 3.290527  # standard deviations that contain 99.9% of a normal distribution
 BY = "guardrail"  # in the audit log
 EVENT = "cohort.stopped"  # of the webhook
+UNCHANGED = "Since the cohort last changed"  # the period of a reading, without a time: readers have other time zones
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +110,8 @@ def _stop_cohort(cohort: Cohort, reading: GuardrailReading, *, at: datetime) -> 
         return
     current.is_on = False
     current.save(update_fields=["is_on"])
-    reason = f"Since {reading.since:%-d %b, %H:%M} UTC, {reading.summary}."
+    period = f"In the last {WINDOW.total_seconds() / 3600:.0f} hours" if reading.since == at - WINDOW else UNCHANGED
+    reason = f"{period}, {reading.summary}."
     audit_log.record_change("cohort", current.name, {"is_on": True}, {"is_on": False}, by=BY, at=at, note=reason)
     subject = f"The cohort {current.name} was stopped automatically"
     page = reverse("admin:analytics_cohort_change", args=[current.pk])

@@ -1,7 +1,7 @@
 """Preview of a rollout change: how many of the recently seen subjects get another variant, or a new release."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -28,6 +28,7 @@ class RolloutImpact:
     flag: FlagKey
     seen: int
     moves: tuple[VariantChange, ...]  # the largest first
+    taken: Mapping[str, int]  # how many subjects a cohort that stays on loses to another one
 
     @property
     def moved_count(self) -> int:
@@ -55,14 +56,28 @@ def measure_reach(at: datetime) -> ReleaseReach:
     return ReleaseReach(len(subjects), following, tuple(pinned))
 
 
+def measure_shares(at: datetime) -> dict[str, float]:
+    """Return the share of the recently seen subjects that each active cohort decides for; {} if none were seen."""
+    rollout, subjects = assignment.load_rollout(), exposures.list_recent(at)
+    counts = Counter(
+        outcome.cohort for flag in rollout.cohorts for outcome in (rollout.evaluate(flag, each) for each in subjects)
+    )
+    names = [cohort.name for cohorts in rollout.cohorts.values() for cohort in cohorts]
+    return {name: counts[name] / len(subjects) for name in names} if subjects else {}
+
+
 def measure_impact(
     flag: FlagKey, before: Rollout, after: Rollout, subjects: Iterable[EvaluationContext]
 ) -> RolloutImpact:
     """Return how many people get another variant of a flag. Ignores the master switch, which may differ per server."""
     seen, counts, contexts = 0, Counter[tuple[str, str]](), dict[tuple[str, str], Counter[str]]()
+    taken, staying = Counter[str](), {cohort.name for cohort in after.cohorts.get(flag, ())}
     for subject in subjects:
         seen += 1
-        change = before.evaluate(flag, subject).variant, after.evaluate(flag, subject).variant
+        was, becomes = before.evaluate(flag, subject), after.evaluate(flag, subject)
+        if was.cohort in staying and becomes.cohort not in ("", was.cohort):
+            taken[was.cohort] += 1
+        change = was.variant, becomes.variant
         if change[0] != change[1]:
             counts[change] += 1
             contexts.setdefault(change, Counter())[subject.context] += 1
@@ -70,7 +85,7 @@ def measure_impact(
         VariantChange(*change, count, tuple(context for context, _ in contexts[change].most_common()))
         for change, count in counts.most_common()
     )
-    return RolloutImpact(flag, seen, tuple(moves))
+    return RolloutImpact(flag, seen, tuple(moves), taken)
 
 
 def apply_cohort(cohort: Cohort, rules: Iterable[CohortRule]) -> Rollout:

@@ -97,14 +97,21 @@ class Cohort(models.Model):
         last = Cohort.objects.filter(flag=self.flag_id).aggregate(last=Max("position"))["last"]
         return -1 if last is None else last
 
-    def describe_members(self) -> str:
-        """Return who is in the cohort, in words."""
-        rules = " and ".join(str(rule) for rule in self.rules.all())
-        listed_text = f"{len(self.listed):,} listed" if self.listed else ""
-        if not self.percentage:
-            return f"only {listed_text}" if listed_text else "nobody"
-        rule_text = f"where {rules}" if rules else "everyone else"
-        return f"{rule_text}, and {listed_text}" if listed_text else rule_text
+    def describe_members(self, *, is_first: bool = False) -> str:
+        """Return who is in the cohort, in words. `is_first`: no other cohort of its flag comes before it."""
+        parts = []
+        if self.percentage:
+            rules = " and ".join(str(rule) for rule in self.rules.all())
+            share = f"{float(self.percentage):g}%" if self.percentage < 100 else "everyone"
+            if rules:
+                parts.append(f"{share} where {rules}")
+            elif self.percentage < 100:
+                parts.append(f"{share} of {'all' if is_first else 'the rest'}")
+            else:
+                parts.append("everyone" if is_first else "everyone else")
+        if self.listed:
+            parts.append(f"{len(self.listed):,} listed")
+        return ", and ".join(parts) or "nobody"
 
     def list_audit_values(self) -> dict[str, Any]:
         """Return what the audit log compares of a saved cohort."""

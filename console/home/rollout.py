@@ -1,7 +1,6 @@
 """The cohorts on the home page, and the surfaces that they are on."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any, NamedTuple
 
@@ -17,14 +16,14 @@ from analytics.reports.totals import Totals
 from analytics.rollout import guardrails
 from analytics.rollout.models import Cohort
 from console.home.attention import NamedLink
-from console.reports.parts.verdicts import VerdictBox
+from console.reports.parts.verdicts import EVERYONE_ELSE, VerdictBox
 from console.rollout import cohort_facts
 from console.rollout.exposures import name_variants
+from core.text.display import format_time
 from registry.models import Agent, Group, Pin
 
 MAX_COHORTS = 20
 SHOW_STOPS = timedelta(days=7)
-MAX_VERDICTS = 5
 TONE_ORDER = ("bad", "warning", "good", "neutral")  # what needs somebody first
 
 
@@ -36,19 +35,20 @@ class SurfaceSummary(NamedTuple):
 
 
 class CohortSummary(NamedTuple):
-    """A cohort with its page, variant and share of users, and the totals of its calls and turns."""
+    """A cohort with its page, variant and share of users, the totals of its calls and turns, and the verdict on it."""
 
     name: str
     link: str
     variant: str
     share: str
     totals: Totals
+    verdict: VerdictBox | None = None
 
 
 def build_rollout(request: HttpRequest) -> dict[str, Any]:
-    """Return totals of the cohorts that are on, of others with recent calls, and of users in no cohort.
+    """Return totals and verdicts of the cohorts that are on, of others with recent calls, and of users in no cohort.
 
-    And which cohorts were stopped automatically, and the verdict on each cohort that is on and has users.
+    What needs somebody comes first. And which cohorts were stopped automatically.
     """
     scope = ReportFilter(timezone.now(), days=cohort_facts.DAYS)
     totals_by_cohort = totals.sum_by_value(scope, "cohort")
@@ -66,41 +66,32 @@ def build_rollout(request: HttpRequest) -> dict[str, Any]:
         _summarize_cohort(name, cohorts_by_name.get(name), variant_names, totals_by_cohort.get(name, Totals()))
         for name in names
     ]
+    for position, cohort in enumerate(cohorts):
+        if cohort.name in active_names and cohort.name in totals_by_cohort:
+            decision = cohort_facts.decide(cohorts_by_name[cohort.name], scope, totals_by_cohort)
+            cohorts[position] = cohort._replace(verdict=decision.box)
+    cohorts.sort(key=lambda each: TONE_ORDER.index(each.verdict.tone if each.verdict else "neutral"))
     remainder = (
-        [CohortSummary("no cohort", "", "defaults", "everyone else", totals_by_cohort.get(NO_COHORT, Totals()))]
-        if cohorts
-        else []
+        [CohortSummary(EVERYONE_ELSE, "", "defaults", "", totals_by_cohort.get(NO_COHORT, Totals()))] if cohorts else []
     )
     surfaces = [SurfaceSummary(surface, list(_list_copy(surface))) for surface in Surface if surface in variants]
     stopped = [
         VerdictBox(
-            f"{each.cohort} was stopped automatically on {each.time:%-d %b, %H:%M} UTC. {each.reason}",
+            f"{each.cohort} was stopped automatically on {format_time(each.time)}. {each.reason}",
             "bad",
             _link_cohort(each.cohort),
         )
         for each in guardrails.list_stops(cohorts_by_name.values())
         if each.time >= scope.at - SHOW_STOPS
     ]
-    verdicts = sorted(
-        (
-            _describe_verdict(cohorts_by_name[name], scope, totals_by_cohort)
-            for name in active_names
-            if name in totals_by_cohort
-        ),
-        key=lambda box: TONE_ORDER.index(box.tone),
-    )
     return {
         "cohorts": cohorts + remainder,
-        "verdicts": [*stopped, *verdicts[:MAX_VERDICTS]],
+        "stopped": stopped,
+        "is_urgent": bool(stopped) or any(each.verdict and each.verdict.tone != "neutral" for each in cohorts),
         "days": cohort_facts.DAYS,
         "surfaces": surfaces,
         "may_add": request.user.has_perm("analytics.add_cohort"),
     }
-
-
-def _describe_verdict(cohort: Cohort, scope: ReportFilter, sums: dict[str, Totals]) -> VerdictBox:
-    box = cohort_facts.describe_decision(cohort, cohort_facts.judge_cohort(cohort, scope, sums))
-    return replace(box, links=_link_cohort(cohort))
 
 
 def _link_cohort(cohort: Cohort) -> list[tuple[str, str]]:
@@ -125,10 +116,10 @@ def _summarize_cohort(
     name: str, cohort: Cohort | None, variant_names: Mapping[str, str], cohort_totals: Totals
 ) -> CohortSummary:
     if cohort is None:
-        return CohortSummary(name, "", "removed", "–", cohort_totals)
+        return CohortSummary(name, "", "removed", "", cohort_totals)
     link = reverse("admin:analytics_cohort_change", args=[cohort.pk])
     if not (cohort.is_on and cohort.flag.is_on) or cohort.variant not in variant_names:
-        return CohortSummary(name, link, "off", "–", cohort_totals)
+        return CohortSummary(name, link, "off", "", cohort_totals)
     return CohortSummary(name, link, variant_names[cohort.variant], _describe_share(cohort), cohort_totals)
 
 

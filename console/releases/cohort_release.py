@@ -90,7 +90,7 @@ def release_reviewed(
     except PUBLISH_ERRORS as error:
         form.add_error(None, str(error))
     else:
-        who = cohort.describe_members() if not cohort.percentage else f"{cohort.percentage.normalize():f}%"
+        who = cohort.describe_members(is_first=not cohort.position)
         text = f"{release.short_name} is released to the cohort {cohort.name} ({who})."
         messages.success(request, f"{text} All others stay on the live release.")
         return cohort

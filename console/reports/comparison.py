@@ -132,7 +132,7 @@ def _build_tables(
         return [all_sides_table]
     first, second = (totals_by_side.get(name, Totals()) for name in pair)
     labels = list(label_values(by, pair).values())
-    rates = comparison.compare_metrics(first, second, days=scope.days)
+    rates = verdicts.compare_sides(scope, by, pair, totals_by_side)
     moved = comparison.find_changed_ops(scope, by, *pair)
     return [
         ReportTable(

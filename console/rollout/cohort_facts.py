@@ -1,48 +1,36 @@
-"""What a cohort's page says about it: members, ramp, calls and verdict."""
+"""What a cohort's page says about it: its verdict, its guardrail, its exposed users and its changes."""
 
 from collections import Counter
-from collections.abc import Mapping
 from datetime import UTC, datetime, time, timedelta
-from decimal import Decimal
 from itertools import accumulate
 from typing import Any, NamedTuple
 
-from django.contrib import messages
-from django.contrib.admin.utils import unquote
-from django.core.exceptions import PermissionDenied
-from django.db import transaction
 from django.db.models import Min
-from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect
-from django.urls import URLPattern, path
-from django.utils import timezone
-from django.utils.decorators import method_decorator
-from django.views.decorators.http import require_POST
+from django.http import HttpRequest
 
 from analytics.flags import FlagKey
 from analytics.reports import comparison, totals
 from analytics.reports.comparison import MIN_SAMPLE
 from analytics.reports.report_filter import NO_COHORT, ReportFilter
 from analytics.reports.totals import Totals
-from analytics.reports.verdicts import Advice, Verdict
-from analytics.rollout import guardrails, impact
+from analytics.reports.verdicts import Advice, Verdict, judge
+from analytics.rollout import guardrails
 from analytics.rollout.models import Assignment, Cohort
 from audit import audit_log
 from audit.models import AuditEntry
-from console.log_pages import AuditedAdmin
 from console.reports.parts import tables, verdicts
 from console.reports.parts.charts import list_markers
-from console.reports.parts.verdicts import VerdictBox, describe_comparison, describe_verdict, get_tone
+from console.reports.parts.verdicts import EVERYONE_ELSE, VerdictBox, describe_comparison, describe_verdict, get_tone
 from console.reports.report_list import REPORT_PERMISSIONS
-from console.rollout import impact_text
 from core.admin.charts import ChartLine, LineChart, choose_color
 from core.templatetags.admin_format import percent
+from core.text.display import format_time
 
 DAYS = 28
 SHOWN_METRICS = ("Failure rate", "Turns with a successful call")
 MAX_CHANGES = 6
-STEPS = (1, 5, 25, 50, 100)  # percent, as the buttons of the form
-STOP = "stop"
+LONG_WAIT = 14  # days
+MIN_CHART_DAYS = 2  # that make a line
 
 
 class MetricResult(NamedTuple):
@@ -65,15 +53,13 @@ class CohortChange(NamedTuple):
 def build_facts(request: HttpRequest, cohort: Cohort, at: datetime) -> dict[str, Any]:
     """Return the template context, each part only for users who can view its rows.
 
-    `decision` and `verdict` (the same in words), `guardrail`, `results`, `exposures` and `changes`.
+    `advice` and `verdict`, `guardrail`, `results`, `exposures` and `changes`.
     """
     facts: dict[str, Any] = {"days": DAYS}
     if request.user.has_perms(REPORT_PERMISSIONS):
         scope = ReportFilter(at, days=DAYS)
-        sums = totals.sum_by_value(scope, "cohort")
-        facts["results"] = _compare_with_rest(cohort, sums)
-        facts["decision"] = judge_cohort(cohort, scope, sums)
-        facts["verdict"] = describe_decision(cohort, facts["decision"])
+        decision = decide(cohort, scope, totals.sum_by_value(scope, "cohort"))
+        facts |= {"advice": decision.advice, "verdict": decision.box, "results": decision.results}
         facts["guardrail"] = describe_guardrail(cohort, at)
     if request.user.has_perm("analytics.view_assignment"):
         facts["exposures"] = _build_exposures_chart(request, cohort, at)
@@ -85,50 +71,68 @@ def build_facts(request: HttpRequest, cohort: Cohort, at: datetime) -> dict[str,
 def describe_guardrail(cohort: Cohort, at: datetime) -> str:
     """Return what the guardrail did or sees; "" if the cohort has none."""
     if stops := guardrails.list_stops([cohort]):
-        return f"Stopped automatically on {stops[0].time:%-d %b, %H:%M} UTC. {stops[0].reason}"
+        return f"Stopped automatically on {format_time(stops[0].time)}. {stops[0].reason}"
     if not (cohort.is_on and cohort.is_guarded):
         return ""
     reading = guardrails.measure_cohorts([cohort], at=at)[cohort]
-    since = f"{reading.since:%-d %b, %H:%M} UTC"
+    since = format_time(reading.since)
     if reading.is_enough:
         return f"Stops automatically if it gets worse than others. Since {since}, {reading.summary}."
-    counts = f"{reading.own.total:,}, and {reading.others.total:,} of others"
+    counts = f"{reading.own.total:,} calls, and {reading.others.total:,} of others"
     return f"Stops automatically once {MIN_SAMPLE} calls on both sides show that it is worse. Since {since}: {counts}."
 
 
-def _compare_with_rest(cohort: Cohort, sums: dict[str, Totals]) -> list[MetricResult]:
-    rest, own = (sums.get(name, Totals()) for name in (NO_COHORT, cohort.name))
-    return [
+class CohortVerdict(NamedTuple):
+    """The verdict on a cohort in words, its advice, and the figures behind it. Without a comparison, no advice."""
+
+    box: VerdictBox
+    advice: Advice | None = None
+    results: list[MetricResult] = []
+
+
+def decide(cohort: Cohort, scope: ReportFilter, sums: dict[str, Totals]) -> CohortVerdict:
+    """Return the verdict on a cohort against users in no cohort, from the sums of a period by cohort."""
+    if cohort.flag_id in set(FlagKey) and (same_copy := verdicts.describe_same_copy(cohort)):
+        return CohortVerdict(VerdictBox(same_copy))
+    comparisons = verdicts.compare_sides(scope, "cohort", [NO_COHORT, cohort.name], sums)
+    verdict = judge(comparisons)
+    results = [
         MetricResult(each.metric.name, _format(each.second), _format(each.first), describe_comparison(each))
-        for each in comparison.compare_metrics(rest, own, days=DAYS)
+        for each in comparisons
         if each.metric.name in SHOWN_METRICS
     ]
+    return CohortVerdict(_describe_verdict(cohort, verdict), verdict.advice, results)
 
 
-def judge_cohort(cohort: Cohort, scope: ReportFilter, sums: dict[str, Totals]) -> Verdict:
-    """Return the verdict on a cohort against everyone else, from the sums of a period by cohort."""
-    return verdicts.judge_sides(scope, "cohort", [NO_COHORT, cohort.name], sums)
-
-
-def describe_decision(cohort: Cohort, verdict: Verdict) -> VerdictBox:
-    """Return the verdict against everyone else, with the advice that a cohort in this state can follow."""
+def _describe_verdict(cohort: Cohort, verdict: Verdict) -> VerdictBox:
+    """Return the verdict, with the advice that a cohort in this state can follow."""
     advice = verdicts.COHORT_ADVICE
     if not cohort.is_on:
         advice = dict.fromkeys(Advice, "It is off.")
     elif cohort.percentage >= 100:
-        advice = advice | {Advice.WIDEN: "Already at 100%: keep it."}
-    text = describe_verdict(verdict, cohort.name, verdicts.EVERYONE_ELSE, advice)
-    return VerdictBox(text, get_tone(verdict))
+        advice = advice | {Advice.WIDEN: "Already at 100%."}
+    elif verdict.advice == Advice.WAIT and _is_long_wait(verdict.reason.days_to_wait):
+        users = Assignment.objects.filter(cohort=cohort.name).values("subject").distinct().count()
+        advice = advice | {Advice.WAIT: f"{users:,} user{'' if users == 1 else 's'} so far: widen it to decide sooner."}
+    return VerdictBox(describe_verdict(verdict, cohort.name, EVERYONE_ELSE, advice), get_tone(verdict))
+
+
+def _is_long_wait(days: int | None) -> bool:
+    return days is None or days > LONG_WAIT
 
 
 def _format(share: comparison.Proportion) -> str:
     return "–" if share.rate is None else f"{percent(share.rate)} of {tables.format_count(share.total)}"
 
 
-def _build_exposures_chart(request: HttpRequest, cohort: Cohort, at: datetime) -> LineChart:
-    """Return a chart of how many users had been exposed to the cohort by each day."""
+def _build_exposures_chart(request: HttpRequest, cohort: Cohort, at: datetime) -> LineChart | None:
+    """Return a chart of how many users had been exposed to the cohort by each day since the first; None before it."""
     firsts = Assignment.objects.filter(cohort=cohort.name).order_by().values("subject").annotate(first=Min("time"))
-    days = [at.date() - timedelta(days=number) for number in reversed(range(DAYS))]
+    earliest = firsts.aggregate(earliest=Min("first"))["earliest"]
+    if earliest is None:
+        return None
+    length = min(DAYS, max(MIN_CHART_DAYS, (at.date() - earliest.date()).days + 1))
+    days = [at.date() - timedelta(days=number) for number in reversed(range(length))]
     begin = datetime.combine(days[0], time(), UTC)
     earlier = firsts.filter(first__lt=begin).count()
     new_by_day = Counter(
@@ -152,83 +156,3 @@ def _list_changes(cohort: Cohort) -> list[CohortChange]:
         CohortChange(entry.time, entry.by, audit_log.describe_changes(entry) or entry.get_action_display())
         for entry in entries
     ]
-
-
-class RampStep(NamedTuple):
-    """A step with its button's label, what it changes for users, and the value that its form sends."""
-
-    label: str
-    effect: str
-    value: str
-    is_advised: bool
-
-
-def format_percentage(percentage: Decimal) -> str:
-    """Return a percentage without trailing zeros: "12.5%"."""
-    return f"{float(percentage):g}%"
-
-
-def list_steps(cohort: Cohort, advice: Advice) -> list[RampStep]:
-    """Return the steps that the verdict allows. Nothing widens a cohort after any rate got worse."""
-    if not cohort.is_on or cohort.flag_id not in set(FlagKey):
-        return []
-    steps = []
-    wider = next((step for step in STEPS if step > cohort.percentage), None)
-    if wider is not None and advice not in (Advice.STOP, Advice.HOLD):
-        effect = _describe_effect(cohort, percentage=Decimal(wider))
-        steps.append(RampStep(f"Widen to {wider}%", effect, str(wider), advice == Advice.WIDEN))
-    effect = _describe_effect(cohort, is_on=False)
-    return [*steps, RampStep(f"Stop {cohort.name}", effect, STOP, advice == Advice.STOP)]
-
-
-def _describe_effect(cohort: Cohort, **changes: Any) -> str:
-    after = Cohort.objects.select_related("flag").get(pk=cohort.pk)
-    for name, value in changes.items():
-        setattr(after, name, value)
-    rollout = impact.apply_cohort(after, after.rules.all())
-    return impact_text.describe_impact(impact_text.compute_impact(FlagKey(cohort.flag_id), rollout, at=timezone.now()))[
-        0
-    ]
-
-
-class RampMixin(AuditedAdmin):
-    """Adds the view that takes a step to the cohort admin."""
-
-    def get_urls(self) -> list[URLPattern]:
-        view = self.admin_site.admin_view(self.step_view)
-        return [path("<path:object_id>/step/", view, name="analytics_cohort_step"), *super().get_urls()]
-
-    @method_decorator(require_POST)
-    def step_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Set the percentage to `step`, or switch the cohort off, if it is still as the page showed it (`seen`)."""
-        changes = _parse_step(request.POST)
-        with transaction.atomic():
-            cohort = Cohort.objects.select_for_update().filter(pk=unquote(object_id)).first()
-            if cohort is None:
-                raise Http404("This cohort does not exist.")
-            if not self.has_change_permission(request, cohort):
-                raise PermissionDenied
-            now = format_percentage(cohort.percentage)
-            if not cohort.is_on or request.POST.get("seen") != now:
-                state = f"at {now}" if cohort.is_on else "off"
-                message = f"Nothing was changed: {cohort.name} was changed in the meantime and is now {state}."
-                self.message_user(request, message, messages.WARNING)
-            else:
-                before = self.get_audit_values(cohort)
-                for name, value in changes.items():
-                    setattr(cohort, name, value)
-                cohort.save(update_fields=list(changes))
-                self.record_change(request, cohort, before, self.get_audit_values(cohort))
-                done = "off" if STOP in request.POST.getlist("step") else f"at {format_percentage(cohort.percentage)}"
-                message = f"{cohort.name} is {done} now; before, it was at {now}. Servers follow within two seconds."
-                self.message_user(request, message, messages.SUCCESS)
-        return redirect("admin:analytics_cohort_change", cohort.pk)
-
-
-def _parse_step(query: Mapping[str, str]) -> dict[str, Any]:
-    step = query.get("step", "")
-    if step == STOP:
-        return {"is_on": False}
-    if step in map(str, STEPS):
-        return {"percentage": Decimal(step)}
-    raise Http404("There is no such step.")

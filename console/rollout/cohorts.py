@@ -8,7 +8,8 @@ from django import forms
 from django.contrib import admin, messages
 from django.contrib.admin.actions import delete_selected
 from django.contrib.admin.utils import unquote
-from django.db.models import Count, OuterRef, QuerySet, Subquery
+from django.contrib.admin.views.main import ChangeList
+from django.db.models import Count, F, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
@@ -16,18 +17,41 @@ from django.utils import timezone
 from django.utils.html import format_html
 from unfold.widgets import UnfoldAdminSelectWidget
 
-from analytics.flags import FlagKey
+from analytics.flags import FLAGS, FlagKey
 from analytics.reports.report_filter import NO_COHORT
 from analytics.rollout import impact
 from analytics.rollout.evaluation import Rollout
 from analytics.rollout.models import MAX_VALUE_LENGTH, Assignment, Cohort, CohortRule
 from console.log_pages import AuditedAdmin
-from console.rollout import cohort_facts, impact_text
-from console.rollout.cohort_facts import RampMixin
+from console.reports.parts.verdicts import EVERYONE_ELSE
+from console.rollout import cohort_facts, cohort_steps, impact_text
+from console.rollout.cohort_steps import CohortStepMixin
 from console.rollout.exposures import annotate_releases, build_variant_choices, name_annotated_variant
 from console.rollout.impact_text import ImpactPreviewMixin
 from core.admin import base
+from core.text.display import DASH, with_hash
 from registry.models import Release
+
+
+class CohortForm(forms.ModelForm[Cohort]):
+    """A cohort's form. A new cohort belongs to the flag that has its variant."""
+
+    def clean(self) -> dict[str, Any] | None:
+        cleaned = super().clean()
+        if self.instance._state.adding and "variant" in self.cleaned_data:
+            flags = (each.key for each in FLAGS.values() if each.accepts(self.cleaned_data["variant"]))
+            self.instance.flag_id = next(flags)  # the choices are the variants of all flags
+        return cleaned
+
+
+class CohortChangeList(ChangeList):
+    """The list of cohorts, each with the share of last week's users that it reaches."""
+
+    def get_results(self, request: HttpRequest) -> None:
+        super().get_results(request)
+        shares = impact.measure_shares(timezone.now())
+        for cohort in self.result_list:
+            cohort.share_reached = shares.get(cohort.name)
 
 
 class CohortRuleInline(base.TabularInline[CohortRule, Cohort]):
@@ -36,23 +60,20 @@ class CohortRuleInline(base.TabularInline[CohortRule, Cohort]):
 
 
 @admin.register(Cohort)
-class CohortAdmin(RampMixin, ImpactPreviewMixin, AuditedAdmin):
+class CohortAdmin(CohortStepMixin, ImpactPreviewMixin, AuditedAdmin):
     line_lists = {"listed": MAX_VALUE_LENGTH}
     change_form_template = "console/rollout/cohort_form.html"
     empty = "Everyone gets each flag's default. Add a cohort to give some users another variant."
     audit_kind = "cohort"
-    fields = ["name", "variant", "flag", "is_on", "percentage", "is_guarded", "listed", "note"]
-    list_display = ["name", "flag", "position", "members", "share", "variant_label", "exposed", "is_on"]
+    form = CohortForm
+    fields = ["name", "variant", "is_on", "percentage", "is_guarded", "listed", "note"]
+    list_display = ["name", "flag", "members", "share", "variant_label", "exposed", "is_on"]
     list_filter = ["flag", "is_on"]
     list_select_related = ["flag"]
     search_fields = ["name", "note", "variant", "rules__trait", "rules__values"]
     go_to_order = 3
     inlines = [CohortRuleInline]
     actions = ["delete_selected"]
-
-    def get_readonly_fields(self, request: HttpRequest, obj: Cohort | None = None) -> list[str]:
-        """Lock the flag after creation: a move would change two flags, but the audit entry names one."""
-        return ["flag"] if obj else []
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         """Offer the variants of all flags; releases among them only if they can still be served."""
@@ -66,33 +87,42 @@ class CohortAdmin(RampMixin, ImpactPreviewMixin, AuditedAdmin):
         return super().formfield_for_dbfield(db_field, request, **kwargs)
 
     def get_form(self, request: HttpRequest, obj: Cohort | None = None, change: bool = False, **kwargs: Any) -> Any:
-        """Offer an existing cohort the variants of its own flag only."""
+        """Offer an existing cohort the variants of its own flag only: a move would change two flags."""
         form: Any = super().get_form(request, obj, change, **kwargs)
-        if obj is not None and "variant" in form.base_fields:
-            form.base_fields["variant"].choices = partial(build_variant_choices, obj.flag_id)
+        flag = obj.flag_id if obj else request.GET.get("flag", "")
+        if flag in set(FlagKey) and "variant" in form.base_fields:
+            form.base_fields["variant"].choices = partial(build_variant_choices, flag)
         return form
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
+        return CohortChangeList
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Cohort]:
         exposures = Assignment.objects.filter(cohort=OuterRef("name")).order_by().values("cohort")
         count = exposures.annotate(count=Count("subject", distinct=True)).values("count")
         rows: QuerySet[Cohort] = annotate_releases(super().get_queryset(request))
-        return rows.prefetch_related("rules").annotate(exposed=Coalesce(Subquery(count), 0))
+        on = Cohort.objects.filter(flag=OuterRef("flag"), is_on=True).order_by("position").values("position")[:1]
+        return rows.prefetch_related("rules").annotate(
+            exposed=Coalesce(Subquery(count), 0), first_position=Coalesce(Subquery(on), F("position"))
+        )
 
     @admin.display(description="who")
-    def members(self, cohort: Cohort) -> str:
-        return cohort.describe_members()
+    def members(self, cohort: Any) -> str:
+        return str(cohort.describe_members(is_first=cohort.position == cohort.first_position))
 
-    @admin.display(description="share", ordering="percentage")
-    def share(self, cohort: Cohort) -> str:
-        percentage = f"{cohort.percentage:f}".rstrip("0").rstrip(".") if cohort.percentage else "0"
+    @admin.display(description="of last week's users", ordering="percentage")
+    def share(self, cohort: Any) -> str:
+        """Return the share of users that the cohort reaches, also by its list; a dash if it reaches none."""
+        if cohort.share_reached is None:
+            return DASH
         return format_html(
             '<span class="ui-percentage"><progress value="{0}" max="100" aria-hidden="true"></progress>{0}%</span>',
-            percentage,
+            round(cohort.share_reached * 100),
         )
 
     @admin.display(description="variant", ordering="variant")
     def variant_label(self, cohort: Cohort) -> str:
-        return name_annotated_variant(cohort)
+        return with_hash(name_annotated_variant(cohort), cohort.variant)
 
     @admin.display(description="exposed", ordering="exposed")
     def exposed(self, cohort: Any) -> str:
@@ -120,9 +150,9 @@ class CohortAdmin(RampMixin, ImpactPreviewMixin, AuditedAdmin):
         """Add what is known about the cohort, and links to its results and exposures."""
         if cohort := kwargs.get("obj"):
             context["facts"] = cohort_facts.build_facts(request, cohort, timezone.now())
-            if (decision := context["facts"].get("decision")) and self.has_change_permission(request, cohort):
-                context["steps"] = cohort_facts.list_steps(cohort, decision.advice)
-                context["seen"] = cohort_facts.format_percentage(cohort.percentage)
+            if "verdict" in context["facts"] and self.has_change_permission(request, cohort):
+                context["steps"] = cohort_steps.list_steps(cohort, context["facts"]["advice"])
+                context["seen"] = cohort_steps.describe_state(cohort)
             query, comparison_query = (
                 urlencode({"cohort": cohort.name}),
                 urlencode({"first": NO_COHORT, "second": cohort.name}),
@@ -130,7 +160,7 @@ class CohortAdmin(RampMixin, ImpactPreviewMixin, AuditedAdmin):
             context["make_live_url"] = _find_make_live_url(request, cohort)
             context["related"] = [
                 ("Results", f"{reverse('admin:report_overview')}?{query}"),
-                ("Compare with everyone else", f"{reverse('admin:report_comparison')}?{comparison_query}"),
+                (f"Compare with {EVERYONE_ELSE}", f"{reverse('admin:report_comparison')}?{comparison_query}"),
                 ("Exposures", f"{reverse('admin:analytics_assignment_changelist')}?{query}"),
             ]
         return super().render_change_form(request, context, *args, **kwargs)

@@ -18,6 +18,7 @@ from analytics.rollout.evaluation import Rollout
 from analytics.rollout.models import Flag
 from console.log_pages import AuditedAdmin
 from console.rollout.impact_text import ImpactPreviewMixin
+from core.text.display import DASH
 
 COHORT_INPUT = "cohort"  # one input for each cohort, in the order of evaluation
 
@@ -66,7 +67,7 @@ class FlagAdmin(ImpactPreviewMixin, AuditedAdmin):
     @admin.display(description="default")
     def default(self, row: Flag) -> str:
         """Return the variant of users in no cohort."""
-        return FLAGS[FlagKey(row.key)].default if row.key in set(FlagKey) else "–"
+        return FLAGS[FlagKey(row.key)].default if row.key in set(FlagKey) else DASH
 
     @admin.display(description="cohorts")
     def cohort_counts(self, row: Any) -> str:
@@ -79,7 +80,9 @@ class FlagAdmin(ImpactPreviewMixin, AuditedAdmin):
     ) -> HttpResponse:
         """Add the flag's cohorts, in the order of evaluation."""
         if flag := kwargs.get("obj"):
-            context["cohorts"] = flag.cohorts.prefetch_related("rules")
+            cohorts = list(flag.cohorts.prefetch_related("rules"))
+            first = next((each for each in cohorts if each.is_on), None)
+            context["cohorts"] = [(each, each.describe_members(is_first=each == first)) for each in cohorts]
             context["may_order"] = self.has_change_permission(request, flag)
         return super().render_change_form(request, context, *args, **kwargs)
 

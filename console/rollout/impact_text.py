@@ -38,14 +38,21 @@ def describe_impact(effect: RolloutImpact) -> list[str]:
     """Describe an effect in sentences, the most important first."""
     if not effect.seen:
         return ["No users were seen in the last 7 days, so the effect is unknown."]
-    if not effect.moves:
-        return [f"No change for {_describe_users(effect.seen)}."]
     lines = [line for move in effect.moves for line in _describe_move(effect, move)]
+    if not effect.moves:
+        lines.append(f"No change for {_describe_users(effect.seen)}.")
+    lines += _describe_taken(effect)
     if effect.moved_count >= 2 and effect.moved_count / effect.seen > LARGE_SHARE:
         lines.append(f"That is {effect.moved_count / effect.seen:.0%} of all users seen.")
     if effect.flag == FlagKey.SURFACE and not settings.AGENTIC_CHAT_TOOL_GATEWAY:
         lines.append(MASTER_SWITCH_OFF)
     return lines
+
+
+def _describe_taken(effect: RolloutImpact) -> Iterator[str]:
+    """Yield which other cohorts lose users. A cohort whose calls are compared then means other users than before."""
+    for name, count in effect.taken.items():
+        yield f"{name} loses {_format_count(count, 'user')}. Its figures until now include them."
 
 
 def _describe_move(effect: RolloutImpact, move: VariantChange) -> Iterator[str]:

@@ -15,13 +15,14 @@ from unfold.widgets import UnfoldAdminTextInputWidget
 from analytics.flags import FLAGS, LIVE, FlagKey
 from analytics.rollout import assignment, evaluation, exposures
 from analytics.rollout.evaluation import CohortDecision, EvaluationContext, EvaluationDetails, Reason, Trait
-from analytics.rollout.models import Assignment, Cohort
+from analytics.rollout.models import Assignment, Cohort, Subject
 from console.rollout.exposures import name_variants, title_flag
 from core.admin import base
 from core.admin.form_fields import LinesField
 
 MAX_LENGTH = 200  # characters of a field
 MAX_EXPOSURES = 20
+MAX_USERS = 12
 
 REASON_TEXTS = {
     Reason.TARGETING_MATCH: "in cohort {cohort}",
@@ -34,7 +35,9 @@ REASON_TEXTS = {
 class FlagExplainerForm(forms.Form):
     """The user to evaluate flags for. Empty fields are unknown."""
 
-    subject = forms.CharField(max_length=MAX_LENGTH, help_text="The end user, as in Gateway-Subject.")
+    subject = forms.CharField(
+        label="User", max_length=MAX_LENGTH, help_text="The end user, as in Gateway-Subject. A part of it is enough."
+    )
     client = forms.CharField(max_length=100, required=False)
     environment = forms.CharField(max_length=MAX_LENGTH, required=False)
     context = forms.CharField(max_length=100, required=False, help_text="The type of Gateway-Context, such as project.")
@@ -51,8 +54,12 @@ class FlagExplainerForm(forms.Form):
         super().__init__(*args, **kwargs)
         for name, field in self.fields.items():
             if name != "traits":
-                field.widget = UnfoldAdminTextInputWidget()
+                field.widget = UnfoldAdminTextInputWidget(attrs={"autofocus": True} if name == "subject" else {})
                 field.widget.is_required = field.required
+
+    def list_attributes(self) -> list[forms.BoundField]:
+        """Return all fields but the user. They are filled in as last seen, so few people change them."""
+        return [field for field in self if field.name != "subject"]
 
     def build_evaluation_context(self) -> EvaluationContext:
         """Return the form's values as evaluation input."""
@@ -84,11 +91,19 @@ def page(request: HttpRequest) -> HttpResponse:
         form_data.update(_to_form_data(last_context))
     form = FlagExplainerForm(form_data or None)
     context: dict[str, Any] = {"title": "Who gets this?", "form": form, "last_context": last_context}
+    if request.user.has_perm("analytics.view_subject") and last_context is None:
+        context["users"] = _search_users(request.GET.get("subject", ""))
     if form_data and form.is_valid():
         facts = form.build_evaluation_context()
         context |= {"explanations": list(_explain_flags(facts)), "subject": facts.subject}
         context |= {"exposures": _list_recent_exposures(facts.subject)}
     return TemplateResponse(request, "console/rollout/who_gets_this.html", admin.site.each_context(request) | context)
+
+
+def _search_users(text: str) -> list[str]:
+    """Return the users seen whose id contains the text, latest first."""
+    rows = Subject.objects.filter(subject__icontains=text).order_by("-seen_at", "subject")
+    return list(rows.values_list("subject", flat=True)[:MAX_USERS])
 
 
 def _explain_flags(facts: EvaluationContext) -> Iterator[FlagExplanation]:

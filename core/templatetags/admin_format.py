@@ -9,6 +9,7 @@ from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 
 from core.admin.form_fields import PrettyJSONEncoder
+from core.text import display
 
 MAX_PASSAGE_LENGTH = 400  # characters of an unchanged passage in a diff; longer ones are shortened
 PASSAGE_END_LENGTH = 120  # characters kept at either end
@@ -16,6 +17,15 @@ PASSAGE_END_LENGTH = 120  # characters kept at either end
 _BREAK_AFTER = re.compile(r"([._])(?=[A-Za-z])")
 
 register = template.Library()
+for _filter in (
+    display.or_dash,
+    display.format_time,
+    display.format_seconds,
+    display.format_time_with_utc,
+    display.describe_actor,
+    display.describe_browser,
+):
+    register.filter(_filter)
 
 
 @register.filter

@@ -78,26 +78,6 @@
     slider.insertAdjacentElement("afterend", bar);
   }
 
-  // For a new cohort: once a flag is chosen, hide the variants of other flags. A variant chosen first chooses its flag.
-  const flag = form.elements.namedItem("flag");
-  const variant = form.elements.namedItem("variant");
-  if (flag?.selectedOptions && variant?.selectedOptions) {
-    const hideOtherVariants = () => {
-      const title = flag.value && flag.selectedOptions[0].textContent.trim();
-      for (const group of variant.querySelectorAll("optgroup")) {
-        group.disabled = group.hidden = Boolean(title) && group.label !== title;
-        if (group.hidden && group.contains(variant.selectedOptions[0])) variant.value = "";
-      }
-    };
-    flag.addEventListener("change", hideOtherVariants);
-    variant.addEventListener("change", () => {
-      const title = variant.selectedOptions[0]?.closest("optgroup")?.label;
-      const chosen = [...flag.options].find((option) => title && option.textContent.trim() === title);
-      if (chosen) flag.value = chosen.value; // the other variants stay, so that the user can change the choice
-    });
-    hideOtherVariants();
-  }
-
   form.addEventListener("input", scheduleRefresh);
   form.addEventListener("change", scheduleRefresh);
   document.addEventListener("formset:added", scheduleRefresh);

@@ -6,6 +6,7 @@ from urllib.parse import urlencode
 
 from django.urls import reverse
 
+from analytics.flags import FLAGS, FlagKey
 from analytics.reports import comparison, totals
 from analytics.reports.comparison import MIN_SAMPLE, ComparisonVerdict, ConfidenceInterval, MetricComparison, Proportion
 from analytics.reports.op_figures import OpFigures
@@ -57,7 +58,7 @@ def describe_comparison(each: MetricComparison) -> str:
     """Return the difference between the sides in words, or how much data is missing."""
     if each.interval is None:
         smaller_sample = min(each.first.total, each.second.total)
-        wait_text = f"; about {each.days_to_wait} more days" if each.days_to_wait else ""
+        wait_text = f"; about {_count_days(each.days_to_wait)}" if each.days_to_wait else ""
         return f"Not enough data: {smaller_sample} of {MIN_SAMPLE} {each.metric.denominator}{wait_text}."
     if each.verdict == ComparisonVerdict.NONE:
         low, high = (format_signed(end, each.interval) for end in each.interval)
@@ -146,25 +147,45 @@ def _describe_wait(reason: MetricComparison, other: str) -> str:
         counts += f" from {other}"
     if reason.days_to_wait is None:
         return f"not enough data yet: {counts}."
-    unit = "day" if reason.days_to_wait == 1 else "days"
-    return f"not enough data yet: {counts}, so about {reason.days_to_wait:,} more {unit} at this rate."
+    return f"not enough data yet: {counts}, so about {_count_days(reason.days_to_wait)} at this rate."
+
+
+def _count_days(days: int) -> str:
+    return f"{days:,} more day{'' if days == 1 else 's'}"
 
 
 def _list_others(prefix: str, comparisons: Sequence[MetricComparison]) -> str:
     return prefix + " and ".join(map(describe_difference, comparisons)) if comparisons else ""
 
 
-def judge_sides(scope: ReportFilter, by: str, pair: Sequence[str], sides: Mapping[str, Totals]) -> Verdict:
-    """Return the verdict on the second of two cohorts or releases. The rate of new data is that since both have any."""
+def compare_sides(
+    scope: ReportFilter, by: str, pair: Sequence[str], sides: Mapping[str, Totals]
+) -> list[MetricComparison]:
+    """Return the comparison of two cohorts or releases. The rate of new data is that since both have any."""
     days = min(totals.count_active_days(scope.narrow(by, name)) for name in pair)
     first, second = (sides.get(name, Totals()) for name in pair)
-    return judge(comparison.compare_metrics(first, second, days=days))
+    return comparison.compare_metrics(first, second, days=days)
+
+
+def describe_same_copy(cohort: Cohort) -> str:
+    """Return that there is nothing to compare, if the cohort reads what users in no cohort read; "" if it does not."""
+    if cohort.variant == FLAGS[FlagKey(cohort.flag_id)].default:
+        return f"{cohort.name} gets the default, {cohort.variant}, like {EVERYONE_ELSE}. There is nothing to compare."
+    if cohort.flag_id != FlagKey.RELEASE:
+        return ""
+    if not Activation.objects.filter(is_live=True, release_id=cohort.variant).exists():
+        return ""
+    return f"{cohort.name} reads the live release, like {EVERYONE_ELSE}. There is nothing to compare."
 
 
 def build_sides_verdict(scope: ReportFilter, by: str, pair: Sequence[str], sides: Mapping[str, Totals]) -> VerdictBox:
     """Return the verdict on the second side; on the first one, if the second side is users in no cohort."""
     other, name = pair if pair[1] != NO_COHORT else (pair[1], pair[0])
-    verdict = judge_sides(scope, by, [other, name], sides)
+    if by == "cohort" and other == NO_COHORT:
+        for cohort in Cohort.objects.filter(name=name, flag__in=list(FlagKey)):
+            if same := describe_same_copy(cohort):
+                return VerdictBox(same, links=_link_cohort(name))
+    verdict = judge(compare_sides(scope, by, [other, name], sides))
     advice: Mapping[Advice, str] = COHORT_ADVICE
     if by == "cohort":
         labels, links = [name, other], _link_cohort(name)

@@ -59,7 +59,7 @@ def test_worse_cohort_is_switched_off_and_recorded(cohort: Cohort) -> None:
 
     [entry] = AuditEntry.objects.all()
     assert (entry.name, entry.by, entry.changes) == ("pilot", "guardrail", {"is_on": [True, False]})
-    assert entry.note == "Since 1 Mar, 12:00 UTC, 50% of 60 calls failed, and 10% of 200 calls of others."
+    assert entry.note == "In the last 24 hours, 50% of 60 calls failed, and 10% of 200 calls of others."
     [stop] = guardrails.list_stops([cohort])
     assert (stop.cohort, stop.time, stop.reason) == (cohort, AT, entry.note)
 

@@ -37,6 +37,17 @@ def test_impact_counts_moved_subjects_by_variants_and_context() -> None:
     assert effect.moves == (VariantChange("legacy", "gateway", 100, ("project",)),)
 
 
+def test_impact_counts_subjects_that_another_cohort_takes() -> None:
+    whole = CohortDefinition("first", "gateway", "first", 10_000)
+    second = CohortDefinition("second", "gateway", "second", 10_000)
+
+    widened = impact.measure_impact(SURFACE, build_rollout(second), build_rollout(whole, second), CONTEXTS)
+    stopped = impact.measure_impact(SURFACE, build_rollout(whole, second), build_rollout(second), CONTEXTS)
+
+    assert (widened.moves, widened.taken) == ((), {"second": 400})
+    assert stopped.taken == {}  # who stops a cohort knows that it loses its users
+
+
 @given(low=st.integers(0, 10_000), high=st.integers(0, 10_000))
 def test_larger_percentage_moves_only_the_added_subjects(low: int, high: int) -> None:
     nobody, smaller, larger = build_rollout(), *(build_rollout(build_cohort(part)) for part in sorted((low, high)))

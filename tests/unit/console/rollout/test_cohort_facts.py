@@ -1,5 +1,6 @@
 """What a cohort's page says above its form, and the next step that it offers."""
 
+import re
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -8,13 +9,14 @@ from django.urls import reverse
 
 from analytics.events.models import OperationEvent
 from analytics.flags import FlagKey
+from analytics.reports.report_filter import NO_COHORT
 from analytics.reports.verdicts import Advice
 from analytics.rollout import guardrails
 from analytics.rollout.models import Assignment, Cohort, Subject
 from analytics.rollups.models import OpDaily
 from audit import audit_log
 from audit.models import AuditEntry
-from console.rollout import cohort_facts
+from console.rollout import cohort_facts, cohort_steps
 from tests.support.console.admin_pages import read, read_text
 from tests.support.console.staff import sign_in
 from tests.support.loops import for_each
@@ -57,7 +59,7 @@ def test_cohort_page_compares_it_with_everyone_else_and_shows_its_exposures(
 def test_cohort_page_shows_no_figures_to_those_who_may_not_see_them(followed: Cohort) -> None:
     page = read_page(sign_in("una", permissions=["view_cohort", "change_cohort"]), followed)
 
-    for heading in ("Compared with everyone else", "Exposed users", "Changes</h2>"):
+    for heading in ("Compared with users in no cohort", "Exposed users", "Changes</h2>"):
         assert heading not in page
 
 
@@ -82,9 +84,9 @@ def test_cohort_page_shows_what_its_guardrail_sees_and_what_it_did(admin_client:
     stopped = read_page(admin_client, Cohort.objects.get())
 
     assert "Stops automatically once 50 calls on both sides show that it is worse." in page
-    assert page.endswith(" UTC: 20, and 0 of others.")
+    assert page.endswith(" UTC: 20 calls, and 0 of others.")
     assert "Stopped automatically on " in stopped
-    assert "68% of 60 calls failed, and 5.0% of 100 calls of others." in stopped
+    assert "Since the cohort last changed, 68% of 60 calls failed, and 5.0% of 100 calls of others." in stopped
     home = read_text(admin_client.get(reverse("admin:index")))
     assert "pilot was stopped automatically on " in home
 
@@ -107,7 +109,7 @@ def write_figures(*, failed: int, others_failed: int) -> None:
         )
 
 
-def take_step(http: HttpClient, cohort: Cohort, step: str, *, seen: str = "5%") -> str:
+def take_step(http: HttpClient, cohort: Cohort, step: str, *, seen: str = "at 5%") -> str:
     url = reverse("admin:analytics_cohort_step", args=[cohort.pk])
     response = http.post(url, {"step": step, "seen": seen}, follow=True)
     return read_text(response)
@@ -121,9 +123,9 @@ def test_page_says_to_widen_and_does_it_in_one_click(manager_client: HttpClient,
 
     assert "than users in no cohort" in page
     assert "Widen it." in page
-    assert "Widen to 25%</button>" in page
+    assert re.search(r"Widen to 25%</summary>.*>Confirm</button>", page, re.DOTALL)
     assert "of last week&#x27;s 200 users move from" in page
-    assert "pilot is at 25% now; before, it was at 5%." in answer
+    assert "pilot is at 25% (was at 5%)." in answer
     cohort.refresh_from_db()
     assert cohort.percentage == 25
     entry = AuditEntry.objects.get(kind="cohort")
@@ -138,11 +140,62 @@ def test_page_offers_only_to_stop_what_got_worse(manager_client: HttpClient, coh
 
     assert "Stop or narrow it." in page
     assert "Widen to" not in page
-    assert "pilot is off now" in answer
+    assert "pilot is stopped (was at 5%)." in answer
     cohort.refresh_from_db()
     assert (cohort.is_on, cohort.percentage) == (False, 5)
     assert "It is off." in read_page(manager_client, cohort)
     assert "Stop pilot" not in read_page(manager_client, cohort)
+    assert "Start pilot again</summary>" in read_page(manager_client, cohort)
+
+
+def test_step_can_be_undone_until_something_else_is_changed(manager_client: HttpClient, cohort: Cohort) -> None:
+    url = reverse("admin:analytics_cohort_step", args=[cohort.pk])
+    done = take_step(manager_client, cohort, "25")
+    undo = {"step": "undo", "entry": re.findall(r'name="entry" value="(\d+)"', done)[0]}
+
+    undone = read_text(manager_client.post(url, undo, follow=True))
+    cohort.refresh_from_db()
+    again = read_text(manager_client.post(url, undo, follow=True))
+
+    assert "pilot is at 5% (was at 25%)." in undone
+    assert (cohort.is_on, cohort.percentage) == (True, 5)
+    assert "Nothing was changed" in again
+    take_step(manager_client, cohort, "guard")
+    cohort.refresh_from_db()
+    assert cohort.is_guarded
+
+
+def test_cohort_that_reads_what_everyone_reads_has_no_verdict(manager_client: HttpClient, cohort: Cohort) -> None:
+    write_figures(failed=10, others_failed=80)
+    Cohort.objects.update(variant="legacy")
+
+    page = read_page(manager_client, cohort)
+
+    assert "pilot gets the default, legacy, like users in no cohort. There is nothing to compare." in page
+    for text in ("Widen", "fewer failed calls", "Compared with"):
+        assert text not in page
+    sides = {"first": NO_COHORT, "second": "pilot"}
+    report = read_text(manager_client.get(reverse("admin:report_comparison"), sides))
+    assert "There is nothing to compare." in report
+
+
+def test_page_counts_the_same_days_everywhere(manager_client: HttpClient, cohort: Cohort) -> None:
+    for name, calls in (("pilot", 25), ("", 500)):
+        OpDaily.objects.create(
+            op="onto.task.get", day=AT.date(), release="r", cohort=name, calls=calls, is_settled=True
+        )
+
+    page = read_page(manager_client, cohort)
+
+    assert "about 1 more day at this rate" in page
+    assert "25 of 50 calls; about 1 more day." in page
+
+
+def test_step_widens_beyond_the_users_that_the_list_reaches(cohort: Cohort) -> None:
+    cohort.listed = [f"user-{number}" for number in range(80)]  # 40% of those seen
+    cohort.save()
+
+    assert cohort_steps.list_steps(cohort, Advice.WIDEN)[0].label == "Widen to 50%"
 
 
 def test_step_changes_nothing_if_somebody_else_was_faster(manager_client: HttpClient, cohort: Cohort) -> None:
@@ -153,7 +206,7 @@ def test_step_changes_nothing_if_somebody_else_was_faster(manager_client: HttpCl
     assert not AuditEntry.objects.exists()
 
     Cohort.objects.update(is_on=False)
-    assert "and is now off" in take_step(manager_client, cohort, "100", seen="50%")
+    assert "and is now off" in take_step(manager_client, cohort, "100", seen="at 50%")
     assert Cohort.objects.get().percentage == 50
 
 
@@ -161,7 +214,7 @@ def test_step_changes_nothing_if_somebody_else_was_faster(manager_client: HttpCl
 def test_unknown_step_is_refused(manager_client: HttpClient, cohort: Cohort, step: str) -> None:
     url = reverse("admin:analytics_cohort_step", args=[cohort.pk])
 
-    assert manager_client.post(url, {"step": step, "seen": "5%"}).status_code == 404
+    assert manager_client.post(url, {"step": step, "seen": "at 5%"}).status_code == 404
     assert manager_client.get(url).status_code == 405
     assert Cohort.objects.get().percentage == 5
 
@@ -173,22 +226,25 @@ def test_only_those_who_may_change_cohorts_take_steps(cohort: Cohort) -> None:
     page = read_page(client, cohort)
 
     assert "Widen it." in page
-    assert "Widen to 25%</button>" not in page
+    assert "Widen to 25%" not in page
     url = reverse("admin:analytics_cohort_step", args=[cohort.pk])
-    assert client.post(url, {"step": "25", "seen": "5%"}).status_code == 403
+    assert client.post(url, {"step": "25", "seen": "at 5%"}).status_code == 403
 
 
 @for_each(
     "percentage, advice, labels",
     [
-        (0, Advice.WIDEN, ["Widen to 1%", "Stop pilot"]),
-        (12.5, Advice.WAIT, ["Widen to 25%", "Stop pilot"]),
-        (50, Advice.STOP, ["Stop pilot"]),
+        (0, Advice.WIDEN, ["Widen to 1%", "Stop pilot", "Stop automatically"]),
+        (12.5, Advice.WAIT, ["Widen to 25%", "Stop pilot", "Stop automatically"]),
+        (50, Advice.STOP, ["Stop pilot", "Stop automatically"]),
+        (50, None, ["Stop pilot", "Stop automatically"]),
         (100, Advice.WIDEN, ["Stop pilot"]),
     ],
 )
-def test_steps_follow_from_the_verdict(cohort: Cohort, percentage: float, advice: Advice, labels: list[str]) -> None:
+def test_steps_follow_from_the_verdict(
+    cohort: Cohort, percentage: float, advice: Advice | None, labels: list[str]
+) -> None:
     Cohort.objects.update(percentage=percentage)
     cohort.refresh_from_db()
 
-    assert [each.label for each in cohort_facts.list_steps(cohort, advice)] == labels
+    assert [each.label for each in cohort_steps.list_steps(cohort, advice)] == labels

@@ -8,9 +8,10 @@ import pytest
 from django.http import HttpResponse
 from django.test import Client as HttpClient
 from django.urls import reverse
+from django.utils import timezone
 
 from analytics.flags import FlagKey
-from analytics.rollout.models import Cohort, CohortRule
+from analytics.rollout.models import Cohort, CohortRule, Subject
 
 pytestmark = pytest.mark.django_db
 
@@ -49,16 +50,36 @@ def test_invalid_line_is_named_and_the_form_keeps_the_input(admin_client: HttpCl
 def test_cohort_form_offers_only_variants_of_its_flag(admin_client: HttpClient, cohort: Cohort) -> None:
     change, add = reverse("admin:analytics_cohort_change", args=[cohort.pk]), reverse("admin:analytics_cohort_add")
     groups = [
-        re.findall(r'<optgroup label="([^"]+)"', admin_client.get(page).content.decode()) for page in (change, add)
+        re.findall(r'<optgroup label="([^"]+)"', admin_client.get(page).content.decode())
+        for page in (change, add, f"{add}?flag=tool_release")
     ]
-    assert groups[0] == ["Surface"]
-    assert groups[1][:3] == ["Surface", "Release", "Tool selection"]
+    assert groups == [["Surface"], ["Surface", "Release", "Tool selection"], ["Release"]]
 
     response = save_cohort(admin_client, cohort, variant="live")
 
     assert "live is not a variant of this flag. Choose one that is." in response.content.decode()
     cohort.refresh_from_db()
     assert cohort.variant == "gateway"
+
+
+def test_new_cohort_belongs_to_the_flag_of_its_variant(admin_client: HttpClient, cohort: Cohort) -> None:
+    rules = {"rules-TOTAL_FORMS": "0", "rules-INITIAL_FORMS": "0"}
+    form = {"name": "pilot", "variant": "dynamic", "is_on": "on", "percentage": "1", "listed": "", "note": ""}
+
+    admin_client.post(reverse("admin:analytics_cohort_add"), form | rules)
+
+    assert Cohort.objects.get(name="pilot").flag_id == FlagKey.SELECTION
+
+
+def test_list_shows_who_is_in_a_cohort_and_how_many_users_that_are(admin_client: HttpClient, cohort: Cohort) -> None:
+    Cohort.objects.create(name="rest", flag_id=FlagKey.SURFACE, variant="hybrid", percentage=5, listed=["cleo"])
+    Subject.objects.bulk_create(Subject(subject=name, seen_at=timezone.now()) for name in ("ana", "ben", "cleo", "dan"))
+
+    page = admin_client.get(reverse("admin:analytics_cohort_changelist")).content.decode()
+
+    assert "2 listed" in page
+    assert "5% of the rest, and 1 listed" in page
+    assert re.findall(r"</progress>(\d+%)", page) == ["50%", "25%"]
 
 
 def test_cohort_page_links_to_its_results_and_exposures(admin_client: HttpClient, cohort: Cohort) -> None:

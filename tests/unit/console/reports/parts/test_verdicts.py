@@ -69,6 +69,7 @@ def test_every_metric_has_words() -> None:
         ((3, 60), (11, 60), "Worse: 2 to 25 points higher."),
         ((50, 1_000), (71, 1_000), "Worse: less than 0.1 to 4.2 points higher."),
         ((5, 25), (5, 1_000), "Not enough data: 25 of 50 calls; about 7 more days."),
+        ((5, 49), (5, 1_000), "Not enough data: 49 of 50 calls; about 1 more day."),
     ],
 )
 def test_difference_is_described_in_words(first: tuple[int, int], second: tuple[int, int], words: str) -> None:
