@@ -37,7 +37,11 @@ def measure_reports(events: int) -> dict[str, Any]:
     rows.edit_ops(EDITED_OPS)
     rows.publish_draft()
     event_count = activity.write(
-        at=at, days=activity.DAYS, turns_a_day=turns_a_day, ops=_build_demo_ops(), earlier=earlier
+        at=at,
+        days=activity.DAYS,
+        turns_a_day=turns_a_day,
+        ops=_build_demo_ops(),
+        releases=(earlier, cache.get_live_catalog().version),
     )
     _update_statistics()
     filled_at = time.perf_counter()
@@ -92,7 +96,7 @@ def _query_dead_ends(active_filter: ReportFilter) -> None:
 # The report pages and the queries of each, apart from those for its filter choices.
 PAGES: dict[str, Callable[[ReportFilter], object]] = {
     "overview": totals.sum_by_day,
-    "funnel": turn_figures.count_steps,
+    "funnel": turn_figures.count_turns,
     "by op": _query_by_op,
     "by model": lambda of: totals.sum_by_value(of, "model"),
     "side by side": lambda of: _query_side_by_side(of, "cohort", "copy-a", "copy-b"),

@@ -1,45 +1,34 @@
-"""Funnel of turns: search, help, call, successful call."""
+"""How far turns get, and what models do to find an op."""
 
 from typing import Any, NamedTuple
 
-from django.db.models import Count, Q
+from django.db.models import Count
 
 from analytics.reports.report_filter import ReportFilter
 from analytics.turns.models import TURN_CONDITIONS, TurnWith
 
 
-class FunnelStep(NamedTuple):
-    """How many turns took a step, and how many took it and every step before it."""
+class TurnCount(NamedTuple):
+    """How many turns contain something."""
 
     name: str
-    contains: TurnWith | None  # what a turn with this step contains; None for all turns
+    contains: TurnWith | None  # None for all turns
     turns: int
-    cumulative_turns: int
 
 
-# The steps of a turn, in the order of a model that knows no op yet.
-STEPS = {
-    "searched": TurnWith.SEARCH,
-    "read help": TurnWith.HELP_READ,
-    "called an op": TurnWith.CALL,
-    "had a call that succeeded": TurnWith.SUCCESS,
-}
+# Each step is part of the one before, so the counts can only fall.
+STEPS = {"called an op": TurnWith.CALL, "had a call that succeeded": TurnWith.SUCCESS}
+# A turn can contain both, or neither: then the model knew the op.
+WAYS = {"searched": TurnWith.SEARCH, "read help": TurnWith.HELP_READ}
 
 
-def count_steps(report_filter: ReportFilter) -> list[FunnelStep]:
-    """Return the number of all turns, then each step."""
-    counts: dict[str, Any] = {}
-    before = Q()
-    for number, contains in enumerate(STEPS.values()):
-        condition = TURN_CONDITIONS[contains]
-        before &= condition
-        counts |= {f"took_{number}": Count("id", filter=condition), f"all_{number}": Count("id", filter=before)}
+def count_turns(report_filter: ReportFilter) -> tuple[list[TurnCount], list[TurnCount]]:
+    """Return the number of all turns and of those that took each step, and of those that went each way."""
+    counts: dict[str, Any] = {
+        str(contains): Count("id", filter=TURN_CONDITIONS[contains]) for contains in (*STEPS.values(), *WAYS.values())
+    }
     counted = report_filter.select_turns().aggregate(turns=Count("id"), **counts)
-    all_turns = FunnelStep("turns", None, counted["turns"], counted["turns"])
-    return [
-        all_turns,
-        *(
-            FunnelStep(name, contains, counted[f"took_{n}"], counted[f"all_{n}"])
-            for n, (name, contains) in enumerate(STEPS.items())
-        ),
-    ]
+    steps, ways = (
+        [TurnCount(name, contains, counted[contains]) for name, contains in part.items()] for part in (STEPS, WAYS)
+    )
+    return [TurnCount("turns", None, counted["turns"]), *steps], ways

@@ -10,14 +10,14 @@ from analytics.reports import selection as selections
 from analytics.reports.misses import UnknownName
 from analytics.reports.report_filter import ReportFilter
 from analytics.reports.selection import MissedTool
-from analytics.reports.turn_figures import FunnelStep
+from analytics.reports.turn_figures import TurnCount
 from analytics.turns.models import ToolSelection, TurnWith
 from tests.support.rows.analytics_rows import NOON, CreateRow, WriteEvent
 
 pytestmark = pytest.mark.both_databases
 
 
-def test_funnel_counts_turns_with_a_step_and_with_all_steps_before(turn: CreateRow) -> None:
+def test_steps_of_the_funnel_only_fall_and_ways_are_counted_apart(turn: CreateRow) -> None:
     turn(times=3)
     turn(times=4, searches=1)
     turn(times=5, searches=1, helps=2)
@@ -25,13 +25,14 @@ def test_funnel_counts_turns_with_a_step_and_with_all_steps_before(turn: CreateR
     turn(times=7, searches=1, helps=1, calls=1)
     turn(times=8, searches=1, helps=1, calls=1, failed=1)
 
-    assert turn_figures.count_steps(ReportFilter(NOON)) == [
-        FunnelStep("turns", None, 33, 33),
-        FunnelStep("searched", TurnWith.SEARCH, 24, 24),
-        FunnelStep("read help", TurnWith.HELP_READ, 20, 20),
-        FunnelStep("called an op", TurnWith.CALL, 21, 15),
-        FunnelStep("had a call that succeeded", TurnWith.SUCCESS, 13, 7),
+    steps, ways = turn_figures.count_turns(ReportFilter(NOON))
+
+    assert steps == [
+        TurnCount("turns", None, 33),
+        TurnCount("called an op", TurnWith.CALL, 21),
+        TurnCount("had a call that succeeded", TurnWith.SUCCESS, 13),
     ]
+    assert ways == [TurnCount("searched", TurnWith.SEARCH, 24), TurnCount("read help", TurnWith.HELP_READ, 20)]
 
 
 def test_selection_totals_count_loaded_used_and_missed_tools(selection: CreateRow) -> None:
