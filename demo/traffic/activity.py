@@ -14,7 +14,7 @@ from analytics.flags import FlagKey
 from analytics.rollout.models import Assignment, Subject
 from analytics.rollups import rollup_job
 from analytics.turns.models import ToolSelection
-from demo.traffic import earlier_copy, turns
+from demo.traffic import compared_copy, turns
 from demo.traffic.contents import DemoContents
 from demo.traffic.turns import DemoOp, DemoVariant, TurnGenerator
 from registry.releases import stored_releases
@@ -27,9 +27,14 @@ SEED = 9
 TURNS_PER_INSERT = 1_000  # turns per insert
 
 
+def exists() -> bool:
+    """Return whether the activity was written before."""
+    return OperationEvent.objects.filter(client=turns.CLIENT).exists()
+
+
 def load(*, at: datetime, days: int = DAYS, turns_a_day: int = TURNS_PER_DAY) -> int:
     """Write `days` of activity up to `at`, and roll it up. Return the number of events; 0 if it already exists."""
-    if OperationEvent.objects.filter(client=turns.CLIENT).exists():
+    if exists():
         return 0
     event_count = write(at=at, days=days, turns_a_day=turns_a_day)
     rollup_job.recount_from(_get_first_day(at, days), at)
@@ -37,13 +42,18 @@ def load(*, at: datetime, days: int = DAYS, turns_a_day: int = TURNS_PER_DAY) ->
 
 
 def write(
-    *, at: datetime, days: int, turns_a_day: int, ops: Sequence[DemoOp] = turns.OPS, earlier: str | None = None
+    *,
+    at: datetime,
+    days: int,
+    turns_a_day: int,
+    ops: Sequence[DemoOp] = turns.OPS,
+    releases: tuple[str, str] | None = None,
 ) -> int:
     """Write the activity without the rollup. Return the number of events.
 
-    `earlier` is the version of the release that the live one is compared with; by default a plainer copy of it.
+    `releases` are the versions of the cohorts' releases; by default a plainer and a clearer copy of the live one.
     """
-    variants = _build_variants(at, earlier)
+    variants = _build_variants(at, releases)
     event_count, contents = 0, DemoContents()
     contents_since = at - timedelta(days=stored_contents.get_rules().days)
     with transaction.atomic():
@@ -69,25 +79,26 @@ def list_cohorts(at: datetime) -> Iterator[tuple[DemoVariant, list[str]]]:
             yield each, [subject for subject in SUBJECTS if _assign_variant(subject, variants) == each]
 
 
-def _build_variants(at: datetime, earlier: str | None = None) -> list[DemoVariant]:
-    """Return the default and two cohorts on two releases; the later release performs better."""
+def _build_variants(at: datetime, releases: tuple[str, str] | None = None) -> list[DemoVariant]:
+    """Return the default and two cohorts on two releases; the second one performs better."""
     live_release = stored_releases.get_live_release()
     live = live_release.version if live_release else ""
-    if earlier is None:
-        earlier = earlier_copy.get_or_create_release(live_release, at).version if live_release else ""
+    plainer, clearer = releases or ("", "")
+    if releases is None and live_release:
+        plainer, clearer = (each.version for each in compared_copy.get_or_create_releases(live_release, at))
     return [
         DemoVariant("", "legacy", live, failure_rate=0.14, repair_rate=0.75, unknown_name_rate=0.05, loop_rate=0.006),
         DemoVariant(
             "copy-a",
             "gateway",
-            earlier,
+            plainer,
             failure_rate=0.12,
             repair_rate=0.84,
             unknown_name_rate=0.06,
             loop_rate=0.004,
         ),
         DemoVariant(
-            "copy-b", "gateway", live, failure_rate=0.075, repair_rate=0.93, unknown_name_rate=0.03, loop_rate=0.002
+            "copy-b", "gateway", clearer, failure_rate=0.075, repair_rate=0.93, unknown_name_rate=0.03, loop_rate=0.002
         ),
     ]
 

@@ -1,21 +1,22 @@
-"""An earlier release of the copy for the demo's comparison: the live one with plainer texts of a few ops.
+"""Two releases for the demo's comparison: the live copy with plainer texts of a few ops, and with clearer ones.
 
-It was never live, so that the home page does not offer to roll back to it.
+They were never live, so that the home page does not offer to roll back to them.
 """
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any, cast
 
 from core.text import json_text
-from registry.models import Release
+from registry.models import Activation, Release
 from registry.releases import publishing, stored_releases
 from registry.snapshot.entries import OpEntry
 
 AGE = timedelta(days=35)  # before the demo activity begins
 BY = "load_demo"
 
-# What each op lacked, by its fields. The differences fit the figures: these are the ops that fail less often now.
-EARLIER_FIELDS: dict[str, dict[str, Any]] = {
+# What each op lacks, by its fields. The differences fit the figures: these are the ops whose calls fail more often.
+PLAINER: dict[str, dict[str, Any]] = {
     "onto.task.update": {
         "summary": "Update a task",
         "description": "Changes a task.",
@@ -28,12 +29,28 @@ EARLIER_FIELDS: dict[str, dict[str, Any]] = {
     "cal.event.create": {"summary": "Create an event"},
     "cal.event.list": {"summary": "List events"},
 }
+CLEARER: dict[str, dict[str, Any]] = {
+    "onto.task.update": {"summary": "Change fields of one task; send only those that change"},
+    "onto.task.create": {"summary": "Create one task in a project; find its project_id first"},
+    "cal.event.create": {"summary": "Create one event; start_at and end_at are date-times with a zone"},
+    "cal.event.list": {"summary": "List events between two date-times with a zone"},
+}
 
 
-def get_or_create_release(live: Release, at: datetime) -> Release:
-    """Return the earlier release of what is live now."""
+def get_or_create_releases(live: Release, at: datetime) -> tuple[Release, Release]:
+    """Return the release with plainer texts than what is live now, and that with clearer ones."""
+    return _get_or_create(live, PLAINER, "Plainer copy", at), _get_or_create(live, CLEARER, "Clearer copy", at)
+
+
+def backdate_live_release(at: datetime) -> None:
+    """Let the release that set-up made live be older than the demo activity, which it serves."""
+    Activation.objects.filter(is_live=True, activated_at__gt=at - AGE).update(activated_at=at - AGE)
+    Release.objects.filter(activations__is_live=True, created_at__gt=at - AGE).update(created_at=at - AGE)
+
+
+def _get_or_create(live: Release, fields: Mapping[str, Mapping[str, Any]], name: str, at: datetime) -> Release:
     content = stored_releases.load_content(live)
-    content["ops"] = [cast(OpEntry, {**op, **EARLIER_FIELDS.get(op["op"], {})}) for op in content["ops"]]
+    content["ops"] = [cast(OpEntry, {**op, **fields.get(op["op"], {})}) for op in content["ops"]]
     frozen = json_text.canonicalize(content)
     release, _ = Release.objects.get_or_create(
         version=json_text.hash_canonical_form(frozen),
@@ -43,7 +60,7 @@ def get_or_create_release(live: Release, at: datetime) -> Release:
             "op_count": len(content["ops"]),
             "created_at": at - AGE,
             "created_by": BY,
-            "name": "Plainer copy",
+            "name": name,
         },
     )
     return release

@@ -3,7 +3,7 @@
 The demo activity adds two cohorts to compare. Each lists its users, so it matches nobody else.
 """
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from django.db import transaction
 
@@ -52,7 +52,10 @@ def create_comparison_cohorts(at: datetime) -> list[str]:
                 note="From the demo activity.",
                 **fields,
             )
-            audit_log.record_change("cohort", variant.cohort, None, fields, by=BY, at=at)
+            # Their exposures are as old as the activity.
+            audit_log.record_change(
+                "cohort", variant.cohort, None, fields, by=BY, at=at - timedelta(days=activity.DAYS + 1)
+            )
         created_names.append(variant.cohort)
     return created_names
 

@@ -14,7 +14,7 @@ from core import demo_data
 from demo import load as domains
 from demo.refusals import get_data_folder
 from demo.shop import load as example_shop
-from demo.traffic import activity, rollout
+from demo.traffic import activity, compared_copy, rollout
 from registry.releases import publishing, stored_releases
 
 BY = "load_demo"
@@ -70,6 +70,8 @@ class Command(BaseCommand):
     def _load_activity(self) -> None:
         if stored_releases.get_live_release() is None:
             raise CommandError(NOT_PUBLISHED)
+        if not activity.exists():
+            compared_copy.backdate_live_release(timezone.now())
         if cohort_names := rollout.create_comparison_cohorts(at=timezone.now()):
             self.stdout.write(f"Added the cohorts {' and '.join(cohort_names)} for the comparison report.")
         event_count = activity.load(at=timezone.now())

@@ -11,8 +11,9 @@ from analytics.events.models import OperationEvent
 from analytics.flags import FlagKey
 from analytics.rollout import assignment
 from analytics.rollout.models import Assignment, Cohort
+from audit.models import AuditEntry
 from core.text import json_text
-from registry.models import Release
+from registry.models import Activation, Release
 from registry.releases import stored_releases
 from tests.support.clients.api import Api
 
@@ -56,9 +57,9 @@ def test_demo_activity_creates_cohorts_once_which_the_reports_compare(api: Api, 
     assert "cohorts copy-a and copy-b" in load_demo("--activity")
 
     cohorts = {cohort.name: cohort for cohort in Cohort.objects.filter(flag=FlagKey.RELEASE)}
-    assert cohorts["copy-b"].variant == live.version
-    earlier = Release.objects.get(version=cohorts["copy-a"].variant)
-    compared = {"before": earlier.version, "after": live.version}
+    earlier, clearer = (Release.objects.get(version=cohorts[name].variant) for name in ("copy-a", "copy-b"))
+    assert live.version not in (earlier.version, clearer.version)  # or there would be nothing to compare
+    compared = {"before": earlier.version, "after": clearer.version}
     page = admin_client.get(reverse("admin:registry_release_compare"), compared).content.decode()
     assert "4 ops differ" in page
     assert (
@@ -68,8 +69,13 @@ def test_demo_activity_creates_cohorts_once_which_the_reports_compare(api: Api, 
         cohort.full_clean()
         subjects = OperationEvent.objects.filter(cohort=name).values_list("subject", flat=True)
         assert set(cohort.listed) == set(subjects)
+        added = AuditEntry.objects.get(kind="cohort", name=name).time
+        assert Release.objects.get(version=cohort.variant).created_at < added
+        assert added < Assignment.objects.filter(cohort=name).earliest("time").time
         assert not cohort.percentage
     assert {each.flag for each in Assignment.objects.all()} == {FlagKey.RELEASE}
+    first_event = OperationEvent.objects.earliest("time").time
+    assert Activation.objects.get(is_live=True).activated_at < first_event
 
     page = admin_client.get(reverse("admin:report_comparison")).content.decode()
 
