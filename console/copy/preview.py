@@ -16,7 +16,7 @@ from django.utils import timezone
 from analytics import reports
 from analytics.events.event_filters import CountedAs
 from console import diff_view
-from console.copy import form_entry, op_list
+from console.copy import form_entry, op_failures, op_list
 from console.copy.form_entry import FormEntry
 from console.reports.parts import report_query
 from core.admin.page_parts import LivePreviewAdmin
@@ -214,7 +214,9 @@ class OpPreviewMixin(PreviewMixin):
     ) -> HttpResponse:
         op: Op | None = kwargs.get("obj")
         if op is not None and op.pk is not None:
-            context["figures"] = reports.get_op_figures(op.op, at=timezone.now())
+            at = timezone.now()
+            context["figures"] = reports.get_op_figures(op.op, at=at)
+            context["causes"] = op_failures.list_causes(request, op, live=_get_live_catalog(), at=at)
             context["row_urls"] = {
                 "calls": report_query.to_last_days_of_op(op.op, CountedAs.CALLS),
                 "failed": report_query.to_last_days_of_op(op.op, CountedAs.FAILED),

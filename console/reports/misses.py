@@ -54,7 +54,6 @@ CHOICE_COLUMNS = [
 ERROR_COLUMNS = [ReportColumn("Op"), ReportColumn("Argument"), ReportColumn("Problem"), TIMES, ReportColumn("Release")]
 NAME_COLUMNS = [ReportColumn("Name sent"), TIMES, ReportColumn("Release")]
 EXAMPLE, MAKE = ReportColumn("Example"), ReportColumn("Make")
-UNKNOWN_ARGUMENT = "unknown_argument"
 
 
 def build_report(request: HttpRequest) -> ReportContent:
@@ -157,9 +156,7 @@ class _ActionLinks:
         """Return the link to a prefilled edit of an op of the draft."""
         if not self.may_edit:
             return None
-        values = {"edit": suggested.edit.value, "evidence": evidence, **fields}
-        values |= {name: value for name in ("op", "text", "argument") if (value := getattr(suggested, name))}
-        return suggested.label, f"{reverse('admin:registry_op_edit')}?{urlencode(values)}"
+        return suggested.label, suggested_edits.build_edit_url(suggested, evidence=evidence, **fields)
 
 
 def _get_live_catalog() -> Catalog | None:
@@ -220,16 +217,11 @@ def _build_choice_row(each: WrongChoice, actions: _ActionLinks) -> list[ReportCe
 
 def _build_error_row(each: FieldErrors, actions: _ActionLinks) -> list[ReportCell]:
     evidence = f"{each.pointer or 'The args'}: {each.code}, {_format_times(each.times)}"
-    name = each.pointer.removeprefix("/")
     links, entry = [], actions.entries.get(each.op)
-    if entry is not None and each.code == UNKNOWN_ARGUMENT and "/" not in name:
-        links.append(
-            actions.link_edit(suggested_edits.suggest_for_argument(name, entry, actions.words), evidence=evidence)
-        )
-    elif entry is not None:
-        suggested = suggested_edits.suggest_for_value(name.partition("/")[0], each.code, entry)
+    if entry is not None:
+        suggested = suggested_edits.suggest_for_field_error(each.pointer, each.code, entry, actions.words)
         links.append(actions.link_edit(suggested, evidence=evidence))
-        if (event := actions.repairing_calls.get(each.op)) is not None:
+        if suggested.edit == OpEdit.DO and (event := actions.repairing_calls.get(each.op)) is not None:
             example = SuggestedEdit("Example", OpEdit.EXAMPLE, each.op)
             links.append(actions.link_edit(example, evidence=evidence, event=event))
     return [

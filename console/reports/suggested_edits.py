@@ -2,6 +2,9 @@
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
+from urllib.parse import urlencode
+
+from django.urls import reverse
 
 from core.text import english
 from gateway.arguments.words import find_action, find_argument
@@ -15,6 +18,7 @@ from registry.snapshot.entries import OpEntry
 from registry.vocabulary import CatalogVocabulary
 
 MISSPELLED = 0.8  # similarity of two verbs, from which one is taken for a misspelling of the other
+UNKNOWN_ARGUMENT = "unknown_argument"  # the code of its field error
 MAX_VALUES = 12  # of an enum that a rule lists
 
 
@@ -73,6 +77,21 @@ def suggest_for_value(argument: str, code: str, entry: OpEntry) -> SuggestedEdit
     else:
         text = f"Send {argument} as {_describe_values(form, schema)}."
     return SuggestedEdit("Rule", OpEdit.DO, entry["op"], text)
+
+
+def suggest_for_field_error(pointer: str, code: str, entry: OpEntry, words: CatalogVocabulary) -> SuggestedEdit:
+    """Suggest what to do about a field error that repeats: an alias for an unknown argument, or a rule."""
+    name = pointer.removeprefix("/")
+    if code == UNKNOWN_ARGUMENT and "/" not in name:
+        return suggest_for_argument(name, entry, words)
+    return suggest_for_value(name.partition("/")[0], code, entry)
+
+
+def build_edit_url(suggested: SuggestedEdit, *, evidence: str, **fields: Any) -> str:
+    """Return the URL of the form for an edit of the draft, prefilled."""
+    values = {"edit": suggested.edit.value, "evidence": evidence, **fields}
+    values |= {name: value for name in ("op", "text", "argument") if (value := getattr(suggested, name))}
+    return f"{reverse('admin:registry_op_edit')}?{urlencode(values)}"
 
 
 def _describe_values(form: Mapping[str, Any], schema: dict[str, Any]) -> str:

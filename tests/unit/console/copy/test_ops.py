@@ -2,10 +2,15 @@
 
 import csv
 import io
+import re
+from html import unescape
 
 import pytest
 from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
 
+from analytics.events.models import OperationEvent
 from audit.models import AuditEntry
 from registry.models import Op
 from tests.support.console.admin_pages import get_registry_url, open_form, save_row
@@ -38,6 +43,22 @@ def test_cleared_json_field_is_stored_as_empty(admin_client: Client) -> None:
     op.refresh_from_db()
     assert response.status_code == 302
     assert (op.contexts, op.keywords, op.argument_aliases, op.display_only) == ([], [], {}, [])
+
+
+def test_page_shows_why_calls_failed_with_the_way_to_a_rule(admin_client: Client) -> None:
+    op = make_op(parameters_schema={"type": "object", "properties": {"state_key": {"enum": ["todo", "done"]}}})
+    error = {"ok": False, "status": 400, "code": "VALIDATION_ERROR", "reason": "invalid_args"}
+    fields = {"type": "exec", "op": op.op, "tool_name": op.tool_name, "time": timezone.now(), "latency_ms": 1.0}
+    for pairs in ([["/state_key", "enum"]], [["/state_key", "enum"]], [["/status", "unknown_argument"]]):
+        OperationEvent.objects.create(**fields, **error, field_errors=pairs)
+
+    page = unescape(admin_client.get(reverse("admin:registry_op_change", args=[op.pk])).content.decode())
+
+    causes = page.partition('id="op-failures"')[2].partition("</section>")[0]
+    assert "state_key: not an allowed value" in causes
+    assert re.search(r'problem=VALIDATION_ERROR%7Cinvalid_args%7C%2Fstate_key%7Cenum">2 calls</a>', causes)
+    assert re.search(r"edit=do&.*text=Send\+state_key\+as\+one\+of", causes)
+    assert ">Add argument alias</a>" in causes
 
 
 def test_schema_keeps_its_formatting_until_it_is_changed_elsewhere(admin_client: Client) -> None:

@@ -52,7 +52,7 @@ def test_preview_shows_the_op_as_typed(admin_client: Client) -> None:
     changed = preview_with(admin_client, op, {"summary": "Note <b>one</b> thing"})
 
     assert get_part_text(as_is, "draft-state") == "live"
-    assert get_part_text(as_is, "status").startswith("No problems. Short: 37 tokens (same as live). Full: ")
+    assert get_part_text(as_is, "status").startswith("All checks passed. Short: 37 tokens (same as live). Full: ")
     assert get_part_text(as_is, "changes") == "Its help matches the live release."
     assert "(same as live)" in get_part_text(as_is, "short")
     assert '<ul data-part="valid"><li data-input="examples-0-args"></li></ul>' in as_is.content.decode()
@@ -175,7 +175,7 @@ def test_preview_shows_the_group_as_typed(admin_client: Client) -> None:
     long = admin_client.post(where, sent | {"summary": "word " * 30})
 
     assert get_part_text(as_is, "draft-state") == "live"
-    assert get_part_text(as_is, "status") == "No problems."
+    assert get_part_text(as_is, "status") == "All checks passed."
     assert '{"path":"onto.task","summary":"Group onto.task"}' in get_part_text(as_is, "short")
     assert "(+10 compared to live; about +10,000 a day, +$0.02)" in get_part_text(changed, "short")
     assert get_part_text(long, "status") == "1 warning."
