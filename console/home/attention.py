@@ -37,17 +37,21 @@ MAX_NAMED_OPS = 5
 def build_access(request: HttpRequest) -> dict[str, Any]:
     """Return failed sign-ins, keys to look at with the reason, and the newest entries of the audit log."""
     at = timezone.now()
-    entries = filter_visible(AuditEntry.objects.exclude(kind="sign_in"), request)[:MAX_ENTRIES]
+    entries = list(filter_visible(AuditEntry.objects.exclude(kind="sign_in"), request)[:MAX_ENTRIES])
+    releases = stored_releases.map_short_names(audit_log.find_versions(entries))
+    failed_sign_ins = AccessAttempt.objects.count()
+    expiring = list(_usable_keys().filter(expires_at__gt=at, expires_at__lt=at + EXPIRES_SOON)[:MAX_KEYS])
     return {
-        "failed_sign_ins": AccessAttempt.objects.count(),
-        "expiring": list(_usable_keys().filter(expires_at__gt=at, expires_at__lt=at + EXPIRES_SOON)[:MAX_KEYS]),
+        "is_urgent": bool(failed_sign_ins or expiring),
+        "failed_sign_ins": failed_sign_ins,
+        "expiring": expiring,
         "unused": list(
             _usable_keys()
             .annotate(used_at=Coalesce(F("last_used_at"), F("created_at")))
             .filter(Q(expires_at=None) | Q(expires_at__gt=at), used_at__lt=at - LONG_UNUSED)[:MAX_KEYS]
         ),
         "unused_days": LONG_UNUSED.days,
-        "entries": [(entry, audit_log.describe_entry(entry)) for entry in entries],
+        "entries": [(entry, audit_log.describe_entry(entry, releases)) for entry in entries],
     }
 
 
@@ -75,17 +79,22 @@ def build_unpublished(request: HttpRequest) -> dict[str, Any]:
     first = sorted(names[Kind.OP])[:MAX_NAMED_OPS]
     pages = map_op_urls(first)
     scheduled = scheduling.get_waiting()
+    failed_schedule = None if scheduled else scheduling.get_last_failed()
+    review = requests.describe_open_review(
+        user=str(request.user), may_decide=request.user.has_perm("registry.add_release")
+    )
+    needs_somebody = bool(total or scheduled or failed_schedule or review)
     return {
+        "is_urgent": needs_somebody,
+        "is_quiet": not needs_somebody,
         "change_counts": diff_view.format_counts({kind: len(changed) for kind, changed in names.items()}),
         "total": total,
         "first": [NamedLink(op, pages.get(op, "")) for op in first],
         "more": total - len(first) if first else 0,
         "scheduled": scheduled,
         "is_schedule_stale": scheduled is not None and scheduling.is_stale(scheduled),
-        "failed_schedule": None if scheduled else scheduling.get_last_failed(),
-        "review": requests.describe_open_review(
-            user=str(request.user), may_decide=request.user.has_perm("registry.add_release")
-        ),
+        "failed_schedule": failed_schedule,
+        "review": review,
     }
 
 
@@ -117,7 +126,14 @@ class FailingOp(NamedTuple):
 def build_failing_ops(_: HttpRequest) -> dict[str, Any]:
     """Return the ops that failed most in the last days, with the argument that caused the most errors."""
     at = timezone.now()
-    return {"failing": list(_list_failing_ops(at)), "calls": reports.count_calls(at=at), "days": reports.DAYS}
+    failing, calls = list(_list_failing_ops(at)), reports.count_calls(at=at)
+    return {
+        "failing": failing,
+        "calls": calls,
+        "days": reports.DAYS,
+        "is_urgent": bool(failing),
+        "is_quiet": bool(calls and not failing),
+    }
 
 
 def _list_failing_ops(at: datetime) -> Iterable[FailingOp]:
@@ -134,8 +150,11 @@ def _list_failing_ops(at: datetime) -> Iterable[FailingOp]:
 def build_misses(_: HttpRequest) -> dict[str, Any]:
     """Return how many searches of the last days found nothing, and the URL of their events."""
     period = ReportFilter(timezone.now(), days=reports.DAYS)
+    sums = totals.sum_period(period)
     return {
-        "totals": totals.sum_period(period),
+        "totals": sums,
+        "is_urgent": bool(sums.misses),
+        "is_quiet": not sums.misses,
         "events": report_query.to_events(period, CountedAs.MISSES),
         "days": reports.DAYS,
     }

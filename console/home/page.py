@@ -1,6 +1,7 @@
 """The home page: what needs attention today, starting with the work of the user's role."""
 
 from collections.abc import Callable
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from django.http import HttpRequest
@@ -30,7 +31,8 @@ class HomePart(NamedTuple):
 
 
 def _build_switches(_: HttpRequest) -> dict[str, Any]:
-    return {"off": list(Switch.objects.off()[:MAX_SWITCHES])}
+    off = list(Switch.objects.off()[:MAX_SWITCHES])
+    return {"off": off, "is_urgent": bool(off), "is_quiet": not off}
 
 
 SEE_COPY = [f"registry.view_{each.model._meta.model_name}" for each in COPY_KINDS.values()]
@@ -70,13 +72,22 @@ ORDERS = {
 
 def context(request: HttpRequest, page: dict[str, Any]) -> dict[str, Any]:
     """Return the page's context with its parts as `parts`, without those that the user cannot see."""
+    names = _get_order(request)
     parts = [
-        {"template": part.template, "content": content}
-        for part in (PARTS[name] for name in _get_order(request))
+        {"template": part.template, "content": content, "rank": _rank(name, content, first=names[0])}
+        for name, part in ((name, PARTS[name]) for name in names)
         if request.user.has_perms(part.permissions) and (content := part.build(request))
     ]
+    parts.sort(key=itemgetter("rank"))
     may_publish = request.user.has_perm("registry.add_release")
     return page | {"title": "What needs me today", "parts": parts, "may_publish": may_publish}
+
+
+def _rank(name: str, content: dict[str, Any], *, first: str) -> int:
+    """Return the place of a part: what needs somebody, and what the role works on, comes before the rest."""
+    if content.get("is_urgent") or name in (first, "live"):
+        return 0
+    return 2 if content.get("is_quiet") else 1
 
 
 def _get_order(request: HttpRequest) -> list[str]:
