@@ -40,6 +40,14 @@ class Role(StrEnum):
     AUDITOR = "Auditor"
 
 
+# For people who choose a role.
+ROLE_SENTENCES = {
+    Role.ADMIN: "can do everything, and publishes",
+    Role.EDITOR: "edits copy and asks for reviews",
+    Role.PRODUCT_MANAGER: "changes cohorts and reads reports",
+    Role.AUDITOR: "sees everything and changes nothing",
+}
+
 # What each role may do with the rows of each area, which the manifests declare. None stands for all areas. Publishing,
 # making live and withdrawing require permission to add releases; switching requires permission to change switches.
 GRANTS: dict[Role, dict[str | None, tuple[str, ...]]] = {

@@ -11,25 +11,30 @@ import allauth.usersessions.admin  # noqa: F401 - they register their own pages,
 from allauth.account.models import EmailAddress
 from allauth.mfa.models import Authenticator
 from allauth.usersessions.models import UserSession
+from django import forms
 from django.apps import apps
 from django.contrib import admin
 from django.contrib.admin.utils import unquote
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
+from django.contrib.auth.hashers import is_password_usable
 from django.contrib.auth.models import Group, User
 from django.contrib.sessions.models import Session
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.template.defaultfilters import pluralize
 from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
 from audit import audit_log
 from audit.models import AuditEntry
-from console.access.roles import Role
+from console.access.roles import ROLE_SENTENCES, Role
 from console.log_pages import AuditedAdmin
 from core.admin import base
 from core.sign_in import second_factor
+from core.text.display import DASH
 
 HAS_SINGLE_SIGN_ON = apps.is_installed("allauth.socialaccount")
 KINDS = {
@@ -111,6 +116,25 @@ def _record(request: HttpRequest, user: User, note: str) -> None:
 admin.site.unregister([User, Group])  # Django registers them when its admin is imported
 
 
+class PasswordLink(forms.Widget):
+    """A link to the page that sets a new password. The hash and its parameters are of no use to anybody."""
+
+    read_only = True  # Django shows it, and not the hash, also where nothing can be changed
+
+    def render(self, name: str, value: Any, attrs: Any = None, renderer: Any = None) -> SafeString:
+        label = "Change the password" if value and is_password_usable(value) else "Set a password"
+        return format_html('<a class="ui-button" href="../password/">{}</a>', label)
+
+
+class EditUserForm(UserChangeForm):  # type: ignore[misc]  # unfold has no types for it
+    """Links to the page for a new password."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if "password" in self.fields:  # not so for people who may only look
+            self.fields["password"].widget, self.fields["password"].help_text = PasswordLink(), ""
+
+
 class AddUserForm(UserCreationForm):  # type: ignore[misc]  # unfold has no types for it
     """Asks for a name, and for a password unless single sign-on replaces it: Django's labels are hard to understand."""
 
@@ -126,7 +150,7 @@ class AddUserForm(UserCreationForm):  # type: ignore[misc]  # unfold has no type
 class AccountAdmin(SignInMixin, UserAdmin[User], AuditedAdmin):
     audit_kind = "user"
     empty = "Add the people who work here and give each a role."
-    form = UserChangeForm
+    form = EditUserForm
     add_form = AddUserForm
     add_form_template = None  # Django has one that says that more can be set later
     change_password_form = AdminPasswordChangeForm
@@ -150,7 +174,7 @@ class AccountAdmin(SignInMixin, UserAdmin[User], AuditedAdmin):
     @admin.display(description="Roles")
     def roles(self, user: User) -> str:
         names = ["Everything"] if user.is_superuser else sorted(group.name for group in user.groups.all())
-        return ", ".join(names) or "–"
+        return ", ".join(names) or DASH
 
     @admin.display(description="Last sign-in", ordering="last_login")
     def last_sign_in(self, user: User) -> Any:
@@ -166,6 +190,16 @@ class AccountAdmin(SignInMixin, UserAdmin[User], AuditedAdmin):
             obj.is_staff = True
         super().save_model(request, obj, form, change)
 
+    def get_fieldsets(self, request: HttpRequest, obj: User | None = None) -> Any:
+        """Leave out the password for users who cannot change it."""
+        fieldsets = super().get_fieldsets(request, obj)
+        if obj is None or self.has_change_permission(request, obj):
+            return fieldsets
+        return [
+            (title, {**options, "fields": [name for name in options["fields"] if name != "password"]})
+            for title, options in fieldsets
+        ]
+
     def get_form(self, request: HttpRequest, obj: User | None = None, change: bool = False, **kwargs: Any) -> Any:
         """Return the form, with labels and help texts in our words."""
         return super().get_form(request, obj, change=change, labels=LABELS, help_texts=HELP_TEXTS, **kwargs)
@@ -175,7 +209,10 @@ class AccountAdmin(SignInMixin, UserAdmin[User], AuditedAdmin):
         if db_field.name == "groups":
             kwargs |= {"widget": UnfoldAdminCheckboxSelectMultipleWidget(), "label": "Roles"}
             kwargs["help_text"] = "A user can do everything that any of the chosen roles allows."
-        return super().formfield_for_manytomany(db_field, request, **kwargs)
+        field: Any = super().formfield_for_manytomany(db_field, request, **kwargs)
+        if db_field.name == "groups":
+            field.label_from_instance = _describe_role
+        return field
 
     def user_change_password(self, request: HttpRequest, id: str, form_url: str = "") -> HttpResponse:
         with _record_new_password(request, user_id=unquote(id)):
@@ -227,6 +264,10 @@ class RoleAdmin(GroupAdmin, AuditedAdmin):
 
     def get_audit_values(self, row: Group) -> dict[str, Any]:
         return {"name": row.name, "permissions": _list_permissions(row.permissions)}
+
+
+def _describe_role(group: Group) -> str:
+    return f"{group.name}: {ROLE_SENTENCES[Role(group.name)]}" if _is_builtin_role(group) else group.name
 
 
 def _is_builtin_role(group: Group | None) -> bool:

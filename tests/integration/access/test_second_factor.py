@@ -210,7 +210,7 @@ def test_user_sees_sessions_and_ends_the_others(ana: User) -> None:
     here, there = sign_in(), sign_in()
     page = read(here.get(SESSIONS, headers={"User-Agent": "Firefox"}))
     assert page.count("127.0.0.1") == 2
-    assert page.count("this one") == 1
+    assert page.count("this device") == 1
 
     here.post(SESSIONS)
 
