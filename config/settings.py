@@ -414,6 +414,7 @@ UNFOLD = {
         "core.admin.base.accessibility_script",
         "core.admin.base.go_to_script",
         "core.admin.base.save_script",
+        "core.admin.base.time_zone_script",
     ],
     "COLORS": {"primary": {"500": "oklch(70% .19 304)"}},  # on dark backgrounds unfold's default is too dark
     "DASHBOARD_CALLBACK": "console.home.page.context",

@@ -5,7 +5,9 @@ from typing import Any
 
 from django import forms
 from django.db.models import OuterRef, Subquery
+from django.utils.formats import date_format
 from django.utils.text import get_text_list
+from django.utils.timezone import localtime
 from unfold.widgets import (
     INPUT_CLASSES,
     UnfoldAdminSelectWidget,
@@ -168,7 +170,7 @@ class ReleaseField(forms.ModelChoiceField[Release]):
         super().__init__(releases, required=False, empty_label="The draft", widget=widget, **kwargs)
 
     def label_from_instance(self, obj: Any) -> str:
-        parts = [obj.short_name, str(obj), f"{obj.created_at:%Y-%m-%d %H:%M}", obj.note]
+        parts = [obj.short_name, date_format(localtime(obj.created_at), "j M Y"), obj.note]
         return " · ".join(filter(None, parts))
 
 

@@ -36,11 +36,15 @@ MAX_KEYS = 50  # on a client's page
 class ClientAdmin(AuditedAdmin):
     audit_kind = "client"
     empty = "A client is a service that calls for end users. Add a client, then add a key for it."
-    list_display = ["name", "is_active", "subject_pattern", "op_patterns", "created_at"]
+    list_display = ["name", "is_active", "subject_pattern", "allowed_ops", "created_at"]
     search_fields = ["name"]
     go_to_order = 4
     line_lists = {"op_patterns": 200}
     change_form_template = "console/access/client_form.html"
+
+    @admin.display(description="ops")
+    def allowed_ops(self, client: Client) -> str:
+        return "all ops" if client.op_patterns == ["*"] else ", ".join(client.op_patterns)
 
     def render_change_form(
         self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any

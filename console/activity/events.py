@@ -72,6 +72,7 @@ def _list_page_lines(section: EventSection) -> list[str | list[str] | tuple[str,
 class OperationEventAdmin(LogAdmin):
     """Operation events. This, turns and tool selections are registered in `gateway`, whose pages they link to."""
 
+    shows_seconds = True
     empty = "Create a client and an API key for it. Its calls appear here within a second."
     list_display = [field.list_display or field.name for field in EVENT_FIELDS if field.in_list or field.list_display]
     list_filter = [

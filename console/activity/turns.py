@@ -40,6 +40,7 @@ class MissedToolFilter(admin.SimpleListFilter):
 
 
 class TurnAdmin(LogAdmin):
+    shows_seconds = True
     empty = "Turns are counted from calls that send a Gateway-Turn header."
     list_display = [
         "time",
@@ -60,6 +61,7 @@ class TurnAdmin(LogAdmin):
 
 
 class ToolSelectionAdmin(LogAdmin):
+    shows_seconds = True
     empty = "Chat services report a turn with POST telemetry when it ends."
     list_display = [
         "time",

@@ -13,8 +13,10 @@ from django.template.loader import render_to_string
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
+from django.utils.formats import date_format
 from django.utils.html import format_html
 from django.utils.http import urlencode
+from django.utils.timezone import localtime
 
 from audit import audit_log
 from audit.models import AuditEntry
@@ -212,7 +214,7 @@ def _describe_conflict(row: CopyRow, seen: str) -> str:
     descriptions = [
         f"{entry.by} {entry.action}"
         + (f" {', '.join(sorted(entry.changes))}" if entry.action == Action.CHANGED else " it")
-        + f" at {entry.time:%H:%M} UTC"
+        + f" at {date_format(localtime(entry.time), 'H:i e')}"
         for entry in history.list_changes_since(row, seen)[-MAX_NAMED_CHANGES:]
     ]
     return (

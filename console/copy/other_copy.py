@@ -12,6 +12,8 @@ from console.copy.history import TrackedChangesMixin
 from console.copy.preview import TextPreviewMixin
 from registry.models import Agent, Group, Pin, PromptSection, Switch
 
+ANY = "*"  # in a pin's context or model family
+
 
 class CopyAdmin(TrackedChangesMixin):
     """Base of all pages of copy: history, a link to the review, and no deleting of shipped rows."""
@@ -23,14 +25,21 @@ class CopyAdmin(TrackedChangesMixin):
         return super().has_delete_permission(request, obj) and (obj is None or obj.shipped is None)
 
     def response_add(self, request: HttpRequest, obj: Any, *args: Any, **kwargs: Any) -> HttpResponse:
+        vars(request)["is_saving_copy"] = True
         response = super().response_add(request, obj, *args, **kwargs)
         self._add_publish_reminder(request)
         return response
 
     def response_change(self, request: HttpRequest, obj: Any) -> HttpResponse:
+        vars(request)["is_saving_copy"] = True
         response = super().response_change(request, obj)
         self._add_publish_reminder(request)
         return response
+
+    def message_user(self, request: HttpRequest, message: Any, level: Any = messages.INFO, *args: Any) -> None:
+        """Leave out Django's message that the row was saved: the reminder says more."""
+        if not (level == messages.SUCCESS and "is_saving_copy" in vars(request)):
+            super().message_user(request, message, level, *args)
 
     def _add_publish_reminder(self, request: HttpRequest) -> None:
         message = format_html("Saved in the draft. {}", diff_view.build_review_link(request))
@@ -80,14 +89,22 @@ class AgentAdmin(CopyAdmin, TextPreviewMixin):
 class PinAdmin(CopyAdmin, TextPreviewMixin):
     empty = "Pins are ops that a surface shows as separate tools. Import files, or add one."
     line_lists = {"ops": 200}
-    list_display = ["surface", "context", "model_family", "pinned_ops", "max_tokens", "updated_at"]
-    list_display_links = ["surface", "context"]
+    list_display = ["surface", "any_context", "any_family", "pinned_ops", "max_tokens", "updated_at"]
+    list_display_links = ["surface", "any_context"]
     list_filter = ["surface", "context", "model_family"]
     search_fields = ["ops"]
     fieldsets = [
         ("Where", {"fields": ["surface", "context", "model_family"]}),
         ("What", {"fields": ["ops", "max_tokens"]}),
     ]
+
+    @admin.display(description="context", ordering="context")
+    def any_context(self, pin: Pin) -> str:
+        return "any" if pin.context == ANY else pin.context
+
+    @admin.display(description="model family", ordering="model_family")
+    def any_family(self, pin: Pin) -> str:
+        return "any" if pin.model_family == ANY else pin.model_family
 
     @admin.display(description="Ops")
     def pinned_ops(self, pin: Pin) -> str:

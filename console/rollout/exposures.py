@@ -88,7 +88,7 @@ def name_annotated_variant(row: Any) -> str:
 def _label_release(release: Release) -> str:
     note = release.activations.order_by("activated_at", "id").values_list("note", flat=True).first() or ""
     withdrawn_suffix = ", withdrawn" if release.withdrawn_at else ""
-    return f"{release.short_name}, {release}, {release.created_at:%Y-%m-%d}{withdrawn_suffix}: {note[:60]}".rstrip(": ")
+    return f"{release.short_name}{withdrawn_suffix}: {note[:60]}".rstrip(": ")
 
 
 class FlagFilter(KnownValuesFilter):

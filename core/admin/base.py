@@ -3,20 +3,25 @@
 JSON fields accept what the API accepts and are edited with indentation. Long text columns get a full-width input.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from django import forms
 from django.contrib.admin import EmptyFieldListFilter, SimpleListFilter
 from django.contrib.admin.options import BaseModelAdmin
 from django.contrib.admin.utils import get_fields_from_path
-from django.db.models import CharField, ForeignKey, JSONField, Model, TextField
+from django.contrib.humanize.templatetags.humanize import naturaltime
+from django.db.models import CharField, DateTimeField, ForeignKey, JSONField, Model, TextField
 from django.http import HttpRequest, HttpResponse
 from django.templatetags.static import static
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 from unfold.forms import ActionForm
 from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
 
 from core.admin.form_fields import LinesField, PlainTextField, StrictJSONField
+from core.text.display import DASH, format_seconds, format_time_with_utc
 
 if TYPE_CHECKING:  # unfold has no type hints; Django's classes stand in for it
     from django.contrib.admin import ModelAdmin as BaseAdmin
@@ -62,6 +67,27 @@ class FormFieldMixin(BaseModelAdmin[Row]):
         return super().formfield_for_dbfield(db_field, request, **kwargs)
 
 
+@cache
+def build_time_column(field: "DateTimeField[Any, Any]", *, with_seconds: bool) -> Callable[[Model], SafeString]:
+    """Return the column of a list for a time. The same arguments give the same column, so that it can be sorted by."""
+
+    def show_time(row: Model) -> SafeString:
+        time = getattr(row, field.name)
+        if time is None:
+            return DASH
+        return format_html(
+            '<time datetime="{}" title="{}">{}</time>',
+            time.isoformat(),
+            format_time_with_utc(time),
+            format_seconds(time) if with_seconds else naturaltime(time),
+        )
+
+    show_time.__name__ = field.name  # the class of the column
+    show_time.short_description = field.verbose_name  # type: ignore[attr-defined]  # Django reads it
+    show_time.admin_order_field = field.name  # type: ignore[attr-defined]
+    return show_time
+
+
 class ModelAdmin(FormFieldMixin[Row], BaseAdmin[Row]):
     """Base class of a model's admin pages."""
 
@@ -74,10 +100,19 @@ class ModelAdmin(FormFieldMixin[Row], BaseAdmin[Row]):
     warn_unsaved_form = True
     list_filter_sheet = False
     list_per_page = 50
+    shows_seconds = False  # whether the list shows times to the second, and not how long ago they were
 
     def get_go_to_title(self, row: Row) -> str:
         """Return the name of a row in the results of "Go to"."""
         return str(row)
+
+    def get_list_display(self, request: HttpRequest) -> Any:
+        """Return the columns of the list. Times are in words, with the moment on hover."""
+        return [self._replace_time(name) for name in super().get_list_display(request)]
+
+    def _replace_time(self, name: Any) -> Any:
+        fields = {field.name: field for field in self.model._meta.fields if isinstance(field, DateTimeField)}
+        return build_time_column(fields[name], with_seconds=self.shows_seconds) if name in fields else name
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
         """Return whether a URL can filter the list by a lookup: one of its filters or of our links.
@@ -109,6 +144,7 @@ class ModelAdmin(FormFieldMixin[Row], BaseAdmin[Row]):
     ) -> HttpResponse:
         """Show a row's page, with a link to its history if `has_history`."""
         context["show_history"] = self.has_history
+        context["show_save_and_add_another"] = False
         return super().render_change_form(request, context, *args, **kwargs)
 
 
@@ -170,6 +206,11 @@ def accessibility_script(_: HttpRequest) -> str:
 def alpine_script(_: HttpRequest) -> str:
     """Return the URL of the script that lets unfold's pages work without evaluating code."""
     return static("console/alpine.js")
+
+
+def time_zone_script(_: HttpRequest) -> str:
+    """Return the URL of the script that stores the reader's time zone."""
+    return static("console/time_zone.js")
 
 
 def save_script(_: HttpRequest) -> str:

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Iterator
 from enum import IntEnum
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import unquote
+from zoneinfo import ZoneInfo, available_timezones
 
 from django.contrib.admin import exceptions
 from django.contrib.admin.apps import AdminConfig
@@ -17,11 +19,13 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest, Query
 from django.http.response import HttpResponseBase
 from django.template.response import SimpleTemplateResponse, TemplateResponse
 from django.urls import path, reverse
+from django.utils import timezone
 from django.utils.functional import SimpleLazyObject
 from django.utils.module_loading import import_string
 from django.utils.text import smart_split
 
 from core import manifest
+from core.text.display import DASH
 
 if TYPE_CHECKING:  # unfold has no type hints; its site subclasses Django's
     from django.contrib.admin import AdminSite
@@ -34,6 +38,7 @@ MAX_WORDS = 20  # of a search. SQLite allows 1,000 conditions, and each word add
 MAX_VALUE_LENGTH = 10_000  # characters of one query parameter; SQLite's LIKE allows 50,000 bytes
 MAX_VALUES = 100  # query parameters of one URL
 SEARCH_PARAMETERS = ("q", "term", "s")  # search parameters of lists, of autocompletes and of the sidebar
+TIME_ZONE_COOKIE = "time_zone"  # set by static/console/time_zone.js
 REGEX_LOOKUPS = ("regex", "iregex")  # lookups that would run a regular expression from the URL, without a time limit
 View = Callable[..., HttpResponseBase]
 
@@ -90,9 +95,11 @@ def limit_rows(rows: QuerySet[Any], name_field: str, search_text: str) -> QueryS
 class Site(AdminSite):
     """The admin site. All pages, Django's included, pass through `admin_view`."""
 
+    empty_value_display = DASH
+
     def admin_view(self, view: View, cacheable: bool = False) -> View:  # type: ignore[override]  # stubs: a type variable
-        """Wrap a page: staff only, as in Django; malformed requests get 400."""
-        return super().admin_view(reject_malformed_requests(view), cacheable)
+        """Wrap a page: staff only, as in Django; malformed requests get 400; times are in the reader's time zone."""
+        return super().admin_view(use_time_zone(reject_malformed_requests(view)), cacheable)
 
     def get_urls(self) -> list[Any]:
         """Return the URLs of the pages that the manifests declare, then those of the models."""
@@ -154,6 +161,28 @@ class SiteConfig(AdminConfig):
     """django.contrib.admin with our site class."""
 
     default_site = "core.admin.site.Site"
+
+
+def use_time_zone(view: View) -> View:
+    """Wrap a view so that it shows and reads times in the time zone of the browser, which its script stores."""
+
+    @functools.wraps(view)
+    def local_view(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        with timezone.override(read_time_zone(request)):
+            return view(request, *args, **kwargs)
+
+    return local_view
+
+
+def read_time_zone(request: HttpRequest) -> ZoneInfo | None:
+    """Return the time zone of the browser; None, which means UTC, if it is not known."""
+    name = unquote(request.COOKIES.get(TIME_ZONE_COOKIE, ""))
+    return ZoneInfo(name) if name in _list_time_zones() else None
+
+
+@functools.cache
+def _list_time_zones() -> set[str]:
+    return available_timezones()  # reads hundreds of files
 
 
 def reject_malformed_requests(view: View) -> View:

@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from datetime import UTC, datetime
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -18,10 +19,11 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from analytics.events import event_log
+from analytics.events.models import OperationEvent
 from analytics.rollout.models import Cohort, Flag
 from console import sidebar
 from gateway.models import ApiKey, Client, IdempotencyRecord
-from registry.models import Op
+from registry.models import Op, Release
 from tests.support.clients.api import Api
 from tests.support.console.admin_models import MODELS, PROJECT_APPS, get_admin_url
 from tests.support.loops import for_each
@@ -101,6 +103,22 @@ def test_other_pages_show_their_location(live_catalog: Any, admin_client: HttpCl
     }
 
     assert {address: read_trail(admin_client, address) for address in expected_trails} == expected_trails
+
+
+def test_times_are_in_the_time_zone_of_the_browser(live_catalog: Any, admin_client: HttpClient) -> None:
+    at = datetime(2026, 7, 1, 10, 0, 5, tzinfo=UTC)
+    OperationEvent.objects.create(time=at, type="exec", ok=True, status=200, latency_ms=1.0)
+    events = get_admin_url(OperationEvent, "changelist")
+
+    admin_client.cookies["time_zone"] = "Europe%2FVienna"
+    local = admin_client.get(events).content.decode()
+    admin_client.cookies["time_zone"] = "../etc"
+    utc = admin_client.get(events).content.decode()
+    releases = admin_client.get(get_admin_url(Release, "changelist")).content.decode()
+
+    assert 'title="1 Jul, 12:00 CEST (1 Jul, 10:00 UTC)">1 Jul, 12:00:05 CEST</time>' in local
+    assert ">1 Jul, 10:00:05 UTC</time>" in utc
+    assert "ago</time>" in releases or "now</time>" in releases
 
 
 def test_lists_are_filtered_only_by_what_they_offer(rf: RequestFactory, admin_user: User) -> None:
