@@ -79,13 +79,6 @@ def test_cohort_is_created_widened_inspected_and_stopped(
     page.get_by_role("link", name="Add a cohort").click()
     effect = page.locator("#impact")
     page.get_by_label("Name", exact=False).first.fill(NAME)
-    page.locator("#id_variant").select_option("legacy")  # which chooses its flag
-    expect(page.locator("#id_flag")).to_have_value("AGENTIC_CHAT_TOOL_GATEWAY")
-    page.locator("#id_flag").select_option(label="Release")
-    page.locator("#id_variant").select_option("live")
-    page.locator("#id_flag").select_option(label="Surface")  # which cannot say that
-    expect(page.locator("#id_variant")).to_have_value("")
-    assert page.locator("#id_variant optgroup:enabled").count() == 1
     page.locator("#id_variant").select_option("gateway")
     page.locator("#id_percentage").fill("5")
     expect(effect).to_contain_text(match_moves(len(WITHIN_5), "legacy", "gateway"))
@@ -114,7 +107,7 @@ def test_cohort_is_created_widened_inspected_and_stopped(
 
     # Several times, because any of the workers may answer.
     eventually(lambda: all(explains_new_percentage() for _ in range(6)), within=5, what="explaining it in every worker")
-    page.get_by_label("Subject", exact=False).fill(inside)
+    page.get_by_label("User", exact=False).first.fill(inside)
     page.get_by_role("button", name="Who gets this?").click()
     expect(page.locator("#content")).to_contain_text("within the 25%")
     take_picture(manager, "who")
@@ -124,14 +117,15 @@ def test_cohort_is_created_widened_inspected_and_stopped(
     expect(page.locator("#content")).to_contain_text(NAME)
 
     page.goto(f"/admin/analytics/cohort/{Cohort.objects.get().pk}/change/")
-    stop = page.get_by_role("button", name="Stop", exact=True)
-    stop.click()
+    step = page.locator(".verdict-steps details", has_text=f"Stop {NAME}")
+    step.locator("summary").click()
+    expect(step).to_contain_text(match_moves(len(WITHIN_25), "gateway", "legacy"))
+    step.get_by_role("button", name="Confirm").click()
+    expect(page.get_by_role("button", name="Undo")).to_be_visible()
+    wait_for_gateway_users(ask, set(), users)
+    expect(page.locator("#id_is_on")).not_to_be_checked()
     page.get_by_role("button", name="25%", exact=True).click()
     expect(page.locator("#id_is_on")).to_be_checked()  # who chooses a share wants the cohort on
-    stop.click()
-    expect(effect).to_contain_text(match_moves(len(WITHIN_25), "gateway", "legacy"))
-    save(page)
-    wait_for_gateway_users(ask, set(), users)
 
     assert Assignment.objects.get(subject=inside, variant="gateway").cohort == NAME
     expected = [("changed", "product manager"), ("changed", "product manager"), ("added", "product manager")]
@@ -147,7 +141,7 @@ def test_reports_show_figures_that_link_to_their_rows(
     page = manager.page
 
     page.goto("/admin/")
-    page.get_by_role("link", name="Overview").click()
+    page.get_by_role("link", name="Reports").click()
     chart = page.get_by_role("img", name="Line chart: Calls per day")
     expect(chart).to_be_visible()
     assert (
