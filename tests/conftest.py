@@ -29,6 +29,7 @@ from registry.catalog import cache, connections, model, switches
 from registry.releases import unpublished
 from tests.support.clients.api import EXAMPLE, Api
 from tests.support.console.parsed_files import remember_parsed_files
+from tests.support.cpu_budget import is_thorough
 from tests.support.rows import catalog_fixture
 from tests.support.rows.grouping import GroupScheduling
 from tests.support.rows.migrated_rows import insert_rows_after_flush
@@ -79,6 +80,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Spread tests that wait for processes among those that compute, so that no core is idle; long tests go first."""
+    if not is_thorough():
+        for item in items:
+            if item.get_closest_marker("thorough"):
+                item.add_marker(pytest.mark.skip(reason="by design: only make test-all runs it"))
     known = config.cache.get(SECONDS_KEY, {})
     items.sort(key=lambda item: -known.get(item.nodeid, 0))
     waiting, computing = [], []

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from registry.models import Connection, Op
 from tests.support.console.browser_users import BrowserUser
@@ -12,11 +12,15 @@ from tests.support.servers.processes import Server
 pytestmark = [pytest.mark.server, pytest.mark.browser]
 
 
-def test_page_shows_the_fields_of_the_chosen_authentication(
-    server: Server, log_in: Callable[[str], BrowserUser]
-) -> None:
-    connection = Connection.objects.create(name="billing", kind="http", base_url="https://billing.example.com")
+def test_forms_of_connections(server: Server, log_in: Callable[[str], BrowserUser]) -> None:
     page = log_in("admin").page
+    check_page_shows_the_fields_of_the_chosen_authentication(page)
+    check_arguments_are_added_and_removed(page)
+    check_page_shows_the_fields_of_the_chosen_transport(page)
+
+
+def check_page_shows_the_fields_of_the_chosen_authentication(page: Page) -> None:
+    connection = Connection.objects.create(name="billing", kind="http", base_url="https://billing.example.com")
     page.goto(f"/admin/registry/connection/{connection.pk}/change/")
     auth, key_name, token_url = (page.locator(f"#id_{name}") for name in ("auth", "key_name", "token_url"))
     secret = page.locator("#secrets-group tbody:not(.empty-form)")
@@ -52,9 +56,8 @@ def test_page_shows_the_fields_of_the_chosen_authentication(
     expect(page.locator("#id_key_name")).to_be_hidden()
 
 
-def test_arguments_are_added_and_removed(server: Server, log_in: Callable[[str], BrowserUser]) -> None:
-    connection = Connection.objects.create(name="billing", kind="http", base_url="https://billing.example.com")
-    page = log_in("admin").page
+def check_arguments_are_added_and_removed(page: Page) -> None:
+    connection = Connection.objects.create(name="invoices", kind="http", base_url="https://invoices.example.com")
     page.goto(f"/admin/registry/op/new/?connection={connection.pk}")
     for label, text in (("Path", "billing.invoice.list"), ("Summary", "List invoices"), ("Address", "/invoices")):
         page.get_by_label(label, exact=False).first.fill(text)
@@ -77,8 +80,7 @@ def test_arguments_are_added_and_removed(server: Server, log_in: Callable[[str],
     assert list(Op.objects.get(op="billing.invoice.list").parameters_schema["properties"]) == ["limit", "page"]
 
 
-def test_page_shows_the_fields_of_the_chosen_transport(server: Server, log_in: Callable[[str], BrowserUser]) -> None:
-    page = log_in("admin").page
+def check_page_shows_the_fields_of_the_chosen_transport(page: Page) -> None:
     page.goto("/admin/registry/connection/add/?kind=mcp&base_url=https://notes.example.com/mcp")
     url, command, auth = (page.locator(f"#id_{name}") for name in ("base_url", "command", "auth"))
 

@@ -96,6 +96,7 @@ def publish(admin: BrowserUser, take_picture: Callable[[BrowserUser, str], None]
     take_picture(admin, "releases")
 
 
+@pytest.mark.thorough
 def test_copy_is_published_by_keyboard_alone(server: Server, log_in: Callable[[str], BrowserUser]) -> None:
     before = server.help(OP).json()["summary"]
     editor = log_in("editor")

@@ -87,6 +87,7 @@ def check_worker_finishes_running_entries(server: Server, worker: Process, folde
     assert Task.objects.filter(title="Added").count() == 1
 
 
+@pytest.mark.parametrize("broker", ["redis", pytest.param("rabbitmq", marks=pytest.mark.thorough)], indirect=True)
 def test_entry_of_a_killed_worker_runs_once_in_another(
     server: Server, worker: Process, work: Callable[..., Process], broker: Broker, folder: Path
 ) -> None:

@@ -108,7 +108,6 @@ def test_cut_streams_resume_without_a_gap_and_without_a_repeat(chats: Chats, sub
         run_at_once([lambda each=each: check(*each) for each in cuts[at : at + AT_ONCE]])
 
 
-@pytest.mark.both_databases
 def test_killed_process_ends_the_stream_with_interrupted(start_chat: Callable[..., ChatServer]) -> None:
     first, second = start_chat(), start_chat()
 

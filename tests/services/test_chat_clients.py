@@ -11,7 +11,6 @@ import pytest
 from chat.scripted_model.scripts import SUGGESTIONS
 from chat.scripted_model.server import ScriptedModelServer
 from tests.services.test_chat import start_chat
-from tests.support.cpu_budget import is_thorough
 from tests.support.servers.chat import ChatServer
 from tests.support.servers.processes import Process, free_port, wait_until_ready
 from tests.support.upstreams.mcp_programs import run
@@ -22,7 +21,7 @@ __all__ = ["start_chat"]  # a fixture
 
 pytestmark = [
     pytest.mark.server,
-    pytest.mark.skipif(not is_thorough(), reason="by design: only make test-all installs clients of npm"),
+    pytest.mark.thorough,
 ]
 
 CLIENTS = Path(__file__).parent / "chat_clients"

@@ -13,12 +13,11 @@ from pathlib import Path
 import pytest
 
 from analytics.events.models import OperationEvent
-from tests.support.cpu_budget import is_thorough
 from tests.support.servers.processes import Server, eventually
 
 pytestmark = [
     pytest.mark.server,
-    pytest.mark.skipif(not is_thorough(), reason="by design: only make test-all generates clients"),
+    pytest.mark.thorough,
 ]
 
 CLIENTS = Path(__file__).parent / "clients"

@@ -22,7 +22,7 @@ from tests.support.servers.stores import Store
 from tests.support.upstreams.http_upstream import WRITE, build_write, publish_ops
 from workspace.models import Task
 
-pytestmark = [pytest.mark.both_databases, pytest.mark.server]
+pytestmark = pytest.mark.server
 
 HASTE = not os.environ.get("CRASH_POINTS")  # `make chaos` waits as long as production does
 POINTS = int(os.environ.get("CRASH_POINTS") or 12)
@@ -48,6 +48,7 @@ def one_broker(running_brokers: dict[str, Broker], tmp_path_factory: pytest.Temp
     return brokers.start_broker_once(name, running_brokers, tmp_path_factory)
 
 
+@pytest.mark.both_databases
 def test_writes_are_neither_lost_nor_repeated_when_processes_die(
     fleet: Fleet, capsys: pytest.CaptureFixture[str]
 ) -> None:

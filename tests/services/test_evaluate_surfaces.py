@@ -9,6 +9,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 
+@pytest.mark.thorough
 @pytest.mark.server
 def test_evaluation_with_the_scripted_model_writes_tables_and_json(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -12,13 +12,12 @@ from django.core.management import call_command
 from registry.catalog import cache
 from registry.models import Op, UpstreamDefinition
 from tests.support.clients.api import Api
-from tests.support.cpu_budget import is_thorough
 from tests.support.upstreams.mcp_programs import run
 from tests.support.upstreams.mcp_upstream import close_sessions
 
 pytestmark = [
     pytest.mark.server,
-    pytest.mark.skipif(not is_thorough(), reason="by design: only make test-all installs other servers of MCP"),
+    pytest.mark.thorough,
 ]
 
 SERVERS = Path(__file__).parent / "mcp_servers"

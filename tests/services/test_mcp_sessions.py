@@ -8,7 +8,6 @@ import httpx2
 import pytest
 
 from registry.catalog import cache
-from tests.support.cpu_budget import is_thorough
 from tests.support.servers.environment import make_key
 from tests.support.servers.processes import Server, eventually
 from tests.support.servers.stores import Store
@@ -17,7 +16,7 @@ from tests.support.upstreams.mcp_upstream import publish_tools
 
 pytestmark = [
     pytest.mark.server,
-    pytest.mark.skipif(not is_thorough(), reason="by design: only make test-all sends so many calls"),
+    pytest.mark.thorough,
 ]
 
 SUBJECTS = 20

@@ -134,6 +134,7 @@ def running(production_for_all: tuple[Server, Store], django_db_blocker: DjangoD
         yield server
 
 
+@pytest.mark.thorough
 def test_command_runs_in_a_fresh_container(store: Store) -> None:
     variables = {
         **parse_variables(read_instruction("ENV ")),
@@ -172,7 +173,9 @@ def test_stop_answers_every_call_that_was_accepted(started: Callable[..., Server
     assert OperationEvent.objects.filter(op="probe.hold", ok=True).count() == 1  # flushed, though made at the end
 
 
-@pytest.mark.parametrize("moment", ["when one worker is ready", "when all are"])
+@pytest.mark.parametrize(
+    "moment", [pytest.param("when one worker is ready", marks=pytest.mark.thorough), "when all are"]
+)
 def test_idle_server_stops_at_once(store: Store, tmp_path: Path, moment: str) -> None:
     environment = environment_of(store, tmp_path)
     with production(environment, key=make_key()) as server, ExitStack() as stack:

@@ -39,6 +39,7 @@ def count_rows(begin: str) -> int:
     return Task.objects.filter(title__startswith=begin).count()
 
 
+@pytest.mark.parametrize("broker", ["redis", pytest.param("rabbitmq", marks=pytest.mark.thorough)], indirect=True)
 def test_batches_finish_when_the_broker_fails(
     serve: Callable[..., Server], work: Callable[..., Process], broker: Broker, tmp_path: Path
 ) -> None:

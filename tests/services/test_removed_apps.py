@@ -11,7 +11,6 @@ import httpx2
 import pytest
 from django.conf import settings
 
-from tests.support.cpu_budget import is_thorough
 from tests.support.servers import checkouts
 from tests.support.servers.checkouts import Checkout
 from tests.support.servers.processes import PLAIN_HTTP, Server, eventually, submit_sign_in
@@ -180,6 +179,7 @@ def check_events(http: httpx2.Client) -> None:
     eventually(lambda: {"files.read", "files.write"} <= list_ops(), within=FOLLOWS_WITHIN, what="the events of calls")
 
 
+@pytest.mark.thorough
 def test_gateway_without_any_removable_app_starts_with_its_own_ops(tmp_path: Path) -> None:
     removed = ("workspace", "chat", "demo")
     checkout = copy_checkout_without(tmp_path / "checkout", left="", removed=("workspace", "chat"))
@@ -193,7 +193,7 @@ def test_gateway_without_any_removable_app_starts_with_its_own_ops(tmp_path: Pat
         assert checkout.command("load_demo").returncode != 0
 
 
-@pytest.mark.skipif(not is_thorough(), reason="by design: only make test-all runs the gateway's unit tests twice")
+@pytest.mark.thorough
 def test_unit_tests_of_the_gateway_pass_without_workspace_and_chat(tmp_path: Path) -> None:
     checkout = copy_checkout_without(tmp_path / "checkout", left="demo", removed=("workspace", "chat"))
     for folder in ("tests", "benchmarks"):

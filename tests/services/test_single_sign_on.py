@@ -171,6 +171,7 @@ def test_answers_that_nobody_asked_for_are_refused(server: Server) -> None:
     assert outside.url.host == "127.0.0.1"
 
 
+@pytest.mark.thorough
 def test_a_provider_can_be_trusted_to_have_verified_addresses_and_is_named_when_it_is_down(
     serve_several_tests: Serve, django_db_blocker: DjangoDbBlocker, tmp_path: Path
 ) -> None:

@@ -24,7 +24,6 @@ from pytest_django.plugin import DjangoDbBlocker
 from gateway.models import ApiKey, Scope
 from registry.models import Activation, Op
 from registry.releases import publishing, stored_releases
-from tests.support.cpu_budget import is_thorough
 from tests.support.servers import checkouts, stores
 from tests.support.servers.chat import ChatServer
 from tests.support.servers.checkouts import Checkout, can_log_in
@@ -98,7 +97,6 @@ def read_state() -> list[Any]:
     ]
 
 
-@pytest.mark.both_databases
 def test_start_sets_up_everything_and_a_second_start_changes_nothing(checkout: Checkout, connect: Connect) -> None:
     with checkout.running() as server:
         known = checkout.dev_env
@@ -197,6 +195,7 @@ def check_second_start_is_refused(checkout: Checkout, server: Server) -> None:
     assert server.help().status_code == 200
 
 
+@pytest.mark.thorough
 def test_start_creates_a_missing_key_and_admin(stopped_checkout: Checkout) -> None:
     with closing(sqlite3.connect(stopped_checkout.folder / "var" / "db.sqlite3", isolation_level=None)) as database:
         # As in another database than that of dev.env.
@@ -239,13 +238,19 @@ def test_start_exits_cleanly_when_interrupted_in_a_new_checkout(checkout: Checko
 
 # What it has printed by then: of the catalog, of a worker, of what waits until all servers listen.
 @pytest.mark.parametrize(
-    "printed", ["The live release is up to date.", *(["release.live ", "Press Ctrl-C"] if is_thorough() else [])]
+    "printed",
+    [
+        "The live release is up to date.",
+        pytest.param("release.live ", marks=pytest.mark.thorough),
+        pytest.param("Press Ctrl-C", marks=pytest.mark.thorough),
+    ],
 )
 def test_start_exits_cleanly_when_interrupted(stopped_checkout: Checkout, printed: str) -> None:
     interrupt_start(stopped_checkout, lambda process: printed in process.output)
 
 
-@pytest.mark.parametrize("later", [0.1, 0.3, 0.5, 1.0] if is_thorough() else [0.2])  # seconds: the workers load then
+@pytest.mark.thorough
+@pytest.mark.parametrize("later", [0.1, 0.3, 0.5, 1.0])  # seconds: the workers load then
 def test_server_of_start_exits_cleanly_while_it_loads(stopped_checkout: Checkout, later: float) -> None:
     interrupt_start(stopped_checkout, lambda process: "Starting the servers." in process.output, later)
 
