@@ -1,7 +1,7 @@
 """Forms that several sections of the console use."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypedDict
 
 from django import forms
 from django.db.models import OuterRef, Subquery
@@ -20,7 +20,7 @@ from core.admin.form_fields import LinesField, find_invisible
 from registry.drafts import draft
 from registry.models import Activation, Release
 from registry.releases import lifecycle, publishing
-from registry.reviews import approval
+from registry.reviews import approval, holds
 
 MAX_LABEL_LENGTH = 30  # characters
 
@@ -32,8 +32,10 @@ PUBLISH_ERRORS = (
     publishing.ReasonMissing,
     publishing.LossReasonMissing,
     lifecycle.AlreadyWithdrawn,
+    lifecycle.LiveChanged,
     draft.DraftChanged,
     approval.ApprovalMissing,
+    holds.EntriesHeld,
 )
 
 
@@ -44,6 +46,14 @@ class LocalDateTimeInput(forms.DateTimeInput):
 
     def __init__(self) -> None:
         super().__init__(format="%Y-%m-%dT%H:%M", attrs={"class": " ".join(INPUT_CLASSES)})
+
+
+class PublishReasons(TypedDict):
+    """The note and the reasons that every way to publish takes."""
+
+    note: str
+    accepted: str
+    accepted_loss: str
 
 
 class PublishForm(forms.Form):
@@ -79,7 +89,7 @@ class PublishForm(forms.Form):
         if not is_loss:
             del self.fields["lost_because"]
 
-    def get_reasons(self) -> dict[str, str]:
+    def get_reasons(self) -> PublishReasons:
         """Return the valid form's note and reasons, as every way to publish takes them."""
         return {
             "note": self.cleaned_data["note"],

@@ -78,12 +78,11 @@ def build_unpublished(request: HttpRequest) -> dict[str, Any]:
     total = sum(map(len, names.values()))
     first = sorted(names[Kind.OP])[:MAX_NAMED_OPS]
     pages = map_op_urls(first)
-    scheduled = scheduling.get_waiting()
-    failed_schedule = None if scheduled else scheduling.get_last_failed()
-    review = requests.describe_open_review(
+    schedules, failed_schedule = scheduling.list_waiting(), scheduling.get_last_failed()
+    reviews = requests.describe_open_reviews(
         user=str(request.user), may_decide=request.user.has_perm("registry.add_release")
     )
-    needs_somebody = bool(total or scheduled or failed_schedule or review)
+    needs_somebody = bool(total or schedules or failed_schedule or reviews)
     return {
         "is_urgent": needs_somebody,
         "is_quiet": not needs_somebody,
@@ -91,10 +90,9 @@ def build_unpublished(request: HttpRequest) -> dict[str, Any]:
         "total": total,
         "first": [NamedLink(op, pages.get(op, "")) for op in first],
         "more": total - len(first) if first else 0,
-        "scheduled": scheduled,
-        "is_schedule_stale": scheduled is not None and scheduling.is_stale(scheduled),
+        "schedules": schedules,
         "failed_schedule": failed_schedule,
-        "review": review,
+        "reviews": reviews,
     }
 
 

@@ -17,6 +17,7 @@ from unfold.widgets import (
 from analytics.rollout.impact import ReleaseReach
 from analytics.rollout.models import MAX_VALUE_LENGTH, Cohort, cohort_name_validator
 from console.forms import PUBLISH_ERRORS, PublishForm
+from console.releases import selection
 from core.admin.form_fields import LinesField
 from registry.models import Release
 from registry.releases.review import DraftReview
@@ -83,6 +84,7 @@ def release_reviewed(
             by=str(request.user),
             at=timezone.now(),
             seen=draft_review.version,
+            only=draft_review.selection.keys,
             **form.get_reasons(),
         )
     except CohortRefused as error:
@@ -93,6 +95,7 @@ def release_reviewed(
         who = cohort.describe_members(is_first=not cohort.position)
         text = f"{release.short_name} is released to the cohort {cohort.name} ({who})."
         messages.success(request, f"{text} All others stay on the live release.")
+        selection.forget_selection(request)
         return cohort
     return None
 

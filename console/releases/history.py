@@ -37,12 +37,10 @@ class ActivationAdmin(base.ReadOnlyMixin, base.ModelAdmin[Activation]):
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         """Show the last days as a chart above the list."""
         at = timezone.now()
-        scheduled = scheduling.get_waiting()
         context = {
             "lanes": timeline.build_lanes(at=at),
             "days": timeline.DAYS,
-            "scheduled": scheduled,
-            "is_schedule_stale": scheduled is not None and scheduling.is_stale(scheduled),
+            "schedules": scheduling.list_waiting(),
             "now": at,
         }
         return super().changelist_view(request, context | (extra_context or {}))

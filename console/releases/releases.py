@@ -145,10 +145,11 @@ class ReleaseAdmin(
     change_form_template = "console/releases/release.html"
     fieldsets = [
         (None, {"fields": ["title", "version", ("state", "note"), ("created_at", "created_by"), "op_count"]}),
+        ("Selected changes", {"fields": ["selected"]}),
         ("Accepted warnings", {"fields": ["accepted_because", "warnings"]}),
         ("Withdrawn", {"fields": [("withdrawn_at", "withdrawn_by"), "withdrawn_reason"]}),
     ]
-    readonly_fields = ["title", "state", "note", "warnings"]
+    readonly_fields = ["title", "state", "note", "selected", "warnings"]
     search_fields = ["version", "name", "labels", "created_by", "withdrawn_reason"]
     go_to_order = 5
 
@@ -176,7 +177,7 @@ class ReleaseAdmin(
     def get_fieldsets(self, request: HttpRequest, obj: Release | None = None) -> Any:
         """Return the fieldsets that apply to this release."""
         fieldsets = list(super().get_fieldsets(request, obj))
-        applies = [True, bool(obj and obj.accepted_warnings), bool(obj and obj.withdrawn_at)]
+        applies = [True, bool(obj and obj.base), bool(obj and obj.accepted_warnings), bool(obj and obj.withdrawn_at)]
         return [fieldset for fieldset, is_so in zip(fieldsets, applies, strict=True) if is_so]
 
     @admin.display(description="Release", ordering="number")
@@ -197,6 +198,15 @@ class ReleaseAdmin(
     @admin.display(description="Last note")
     def note(self, release: Any) -> str:
         return release.last_note or ""
+
+    @admin.display(description="Made of")
+    def selected(self, release: Release) -> str:
+        """Return which entries of the draft were put into which release."""
+        names = [name for _, name in release.selected_entries or ()]
+        left = len(names) - diff_view.MAX_LISTED
+        more = f" and {left:,} more" if left > 0 else ""
+        base = stored_releases.map_short_names([release.base])[release.base]
+        return f"{base} with these changes of the draft: {', '.join(names[: diff_view.MAX_LISTED])}{more}"
 
     @admin.display(description="Accepted warnings")
     def warnings(self, release: Release) -> str:

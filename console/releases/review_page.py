@@ -20,20 +20,21 @@ from analytics.rollout import impact
 from console import chat_links, diff_view
 from console.evals import results
 from console.forms import LATER, PUBLISH_ERRORS, PublishForm
-from console.releases import schedule
+from console.releases import schedule, selection
 from console.releases.cohort_release import COHORT, CohortReleaseForm, release_reviewed
 from core import memory
 from core.admin import base
 from core.admin.form_fields import PlainTextField
 from notifications.models import Notification
+from registry.checks import Finding
 from registry.models import Connection, Op, Release, ReviewRequest
 from registry.models.review import MAX_COMMENT_LENGTH, Person
 from registry.releases import lifecycle, recorded_calls, review
 from registry.releases.review import DraftReview
-from registry.reviews import approval, cohort_release, requests
+from registry.reviews import approval, cohort_release, holds, requests
 from registry.reviews import approval as reviewed_publishing
 from registry.reviews.approval import ReviewDecision
-from registry.snapshot.entries import EMPTY_SNAPSHOT
+from registry.reviews.holds import Holders
 
 ASK, COMMENT, APPROVE, SEND_BACK, WITHDRAW = "ask", "comment", "approve", "send_back", "withdraw"  # buttons
 NEED_TEXT = {COMMENT: "Write a comment.", SEND_BACK: "Say what needs to change."}
@@ -41,6 +42,7 @@ ABOUT_DRAFT = (ASK, APPROVE, SEND_BACK)  # they require that the user has seen t
 MAX_SHOWN_COMMENTS = 200
 MAX_NOTE = 200
 MAX_ADDED = 500  # ops among which to choose what to try
+OUTDATED = "The draft has changed since you reviewed it. Review the changes again."
 State = ReviewRequest.State
 SEE_DRAFT = [f"registry.view_{model}" for model in ("op", "group", "promptsection")]
 
@@ -63,7 +65,7 @@ class ReviewForm(forms.Form):
         if step in NEED_TEXT and not self.cleaned_data["comment"].strip():
             self.add_error("comment", NEED_TEXT[step])
         if step in ABOUT_DRAFT and self.cleaned_data["seen"] != draft_review.seen:
-            self.add_error(None, "The draft has changed since you reviewed it. Review the changes again.")
+            self.add_error(None, OUTDATED)
         if step in ABOUT_DRAFT and not draft_review.changes:
             self.add_error(None, "There is nothing to review: the draft matches the live release.")
         return not self.errors
@@ -86,16 +88,23 @@ def is_asker(request: HttpRequest, open_request: ReviewRequest | None) -> bool:
 
 
 def build_panel_context(
-    request: HttpRequest, draft_review: DraftReview, decision: ReviewDecision, form: ReviewForm | None = None
+    request: HttpRequest,
+    draft_review: DraftReview,
+    decision: ReviewDecision,
+    holders: Holders,
+    form: ReviewForm | None = None,
 ) -> dict[str, Any]:
     """Return the context of console/releases/review_panel.html."""
-    open_request = requests.get_open_request()
-    is_current = open_request is not None and open_request.is_about(draft_review.version)
+    linked = selection.find_linked_review(request, holders)
+    open_request = linked or requests.find_review(draft_review.selection, holders.reviews)
+    is_current = open_request is not None and requests.is_about(open_request, draft_review.selection)
     can_publish = may_decide(request) and decision.allowed
     steps = _list_steps(request, draft_review, open_request, is_current=is_current, can_publish=can_publish)
     return {
         "open_request": open_request,
         "is_current": is_current,
+        "is_outdated": open_request is not None and bool(holds.find_state(open_request).changed),
+        "other_reviews": [review for review in holders.reviews if review != open_request],
         "comments": list(open_request.comments.order_by("id")[:MAX_SHOWN_COMMENTS]) if open_request else [],
         "steps": steps,
         "review_form": form or ReviewForm(),
@@ -152,10 +161,13 @@ class ReviewMixin(base.ModelAdmin[Release]):
 
     @memory.pause_gc()  # while thousands of ops are in memory, each collection would take a tenth of a second
     def review_view(self, request: HttpRequest) -> HttpResponse:
-        """Show the draft compared with the live release; on POST publish it."""
+        """Show the selected changes compared with the live release; on POST publish them, or select others."""
         if not request.user.has_perms(SEE_DRAFT):
             raise PermissionDenied
-        draft_review = review.review_draft()
+        holders = Holders.load()
+        draft_review = review.review_draft(selection.choose_changes(request, holders))
+        if request.method == "POST" and request.POST.get("step") in selection.STEPS:
+            return selection.take_step(request, request.POST["step"], draft_review, holders)
         form = self._build_form(request, draft_review)
         if request.method == "POST" and form is not None and form.is_valid() and _is_as_seen(draft_review, form):
             if request.POST.get("when") == LATER:
@@ -165,15 +177,16 @@ class ReviewMixin(base.ModelAdmin[Release]):
                 cohort_form = CohortReleaseForm(request.POST, reach=impact.measure_reach(timezone.now()))
                 if cohort_form.is_valid() and (cohort := release_reviewed(request, draft_review, form, cohort_form)):
                     return redirect("admin:analytics_cohort_change", cohort.pk)
-                return self.render_review(request, draft_review, form=form, cohort_form=cohort_form)
+                return self.render_review(request, draft_review, holders, form=form, cohort_form=cohort_form)
             elif self._publish_reviewed(request, draft_review, form):
                 return redirect("admin:registry_release_changelist")
-        return self.render_review(request, draft_review, form=form)
+        return self.render_review(request, draft_review, holders, form=form)
 
     def render_review(
         self,
         request: HttpRequest,
         draft_review: review.DraftReview,
+        holders: Holders,
         *,
         form: PublishForm | None = None,
         cohort_form: CohortReleaseForm | None = None,
@@ -182,16 +195,14 @@ class ReviewMixin(base.ModelAdmin[Release]):
         """Return the page, with the forms as they were sent."""
         if form is None and self.has_publish_permission(request):
             form = _build_publish_form(draft_review)
-        decision = approval.decide(
-            by=str(request.user), version=draft_review.version, changes=draft_review.changes, live=draft_review.live
-        )
+        decision = approval.decide(by=str(request.user), chosen=draft_review.selection)
         reach = impact.measure_reach(timezone.now()) if form else None
         page = Paginator(draft_review.changes, diff_view.PAGE_SIZE).get_page(request.GET.get("p"))
         context = {
             "title": "Review and publish",
             # Without the snapshots: Django's contexts are reference cycles, which would hold them until a full garbage
             # collection, and those are rare in a process that holds a catalog.
-            "review": replace(draft_review, before=EMPTY_SNAPSHOT, after=EMPTY_SNAPSHOT),
+            "review": replace(draft_review, selection=draft_review.selection.without_contents()),
             **results.build_summary_context(draft_review.evals),
             "change_counts": diff_view.format_change_counts(draft_review.changes),
             "cost": _format_daily_cost(draft_review),
@@ -199,16 +210,19 @@ class ReviewMixin(base.ModelAdmin[Release]):
             "can_discard": draft_review.live is not None and diff_view.can_write_draft(request),
             "replay": None
             if draft_review.verdict.problems
-            else recorded_calls.replay_changes(draft_review.changes, draft_review.before, draft_review.after),
+            else recorded_calls.replay_changes(
+                draft_review.changes, draft_review.selection.before, draft_review.selection.after
+            ),
             "reach": reach,
             "first_cohorts": cohort_release.query_cohorts(draft_review.same_release)
             if draft_review.same_release and form
             else (),
             "cohort_form": cohort_form or (CohortReleaseForm(reach=reach) if reach else None),
-            **build_panel_context(request, draft_review, decision, review_form),
-            **schedule.build_schedule_context(draft_review),
+            **build_panel_context(request, draft_review, decision, holders, review_form),
+            **schedule.build_schedule_context(holders),
+            **selection.build_selection_context(draft_review, holders),
             **diff_view.build_findings_context(
-                draft_review.verdict.problems or draft_review.verdict.warnings,
+                _list_own_problems(draft_review) if draft_review.verdict.problems else draft_review.verdict.warnings,
                 draft_review.changes if draft_review.verdict.problems and diff_view.can_write_draft(request) else (),
             ),
             **diff_view.build_diff_context(page, draft_review.build_differences(list(page))),
@@ -229,7 +243,11 @@ class ReviewMixin(base.ModelAdmin[Release]):
         """Publish the reviewed draft and return whether it worked. Adds errors to the form."""
         try:
             release = reviewed_publishing.publish_reviewed(
-                by=str(request.user), at=timezone.now(), seen=draft_review.version, **form.get_reasons()
+                by=str(request.user),
+                at=timezone.now(),
+                seen=draft_review.version,
+                only=draft_review.selection.keys,
+                **form.get_reasons(),
             )
         except lifecycle.AlreadyLive:
             form.add_error(None, "Nothing to publish. Your draft matches the live release.")
@@ -239,22 +257,29 @@ class ReviewMixin(base.ModelAdmin[Release]):
             message = f"Release {release.short_name} is live with {release.op_count} ops."
             trials = chat_links.format_trials(_query_added(draft_review))
             self.message_user(request, format_html("{} {}", message, trials), messages.SUCCESS)
+            selection.forget_selection(request)
             return True
         return False
 
 
 def _query_added(draft_review: review.DraftReview) -> QuerySet[Op]:
     """Return the ops that are new in a draft and run in a service."""
-    before = {entry["op"] for entry in draft_review.before["ops"]}
-    paths = [entry["op"] for entry in draft_review.after["ops"] if entry["op"] not in before]
+    before = {entry["op"] for entry in draft_review.selection.before["ops"]}
+    paths = [entry["op"] for entry in draft_review.selection.after["ops"] if entry["op"] not in before]
     return Op.objects.filter(op__in=paths[:MAX_ADDED], connection__kind__in=(Connection.Kind.HTTP, Connection.Kind.MCP))
+
+
+def _list_own_problems(draft_review: review.DraftReview) -> list[Finding]:
+    """Return what blocks, without the problems that other changes would resolve: these are in the list of conflicts."""
+    resolved = [each.finding for each in draft_review.missing]
+    return [each for each in draft_review.verdict.problems if each not in resolved]
 
 
 def _is_as_seen(draft_review: review.DraftReview, form: PublishForm) -> bool:
     """Return whether the user has seen the current draft. Adds an error if not."""
     if form.cleaned_data["seen"] == draft_review.seen:
         return True
-    form.add_error(None, "The draft has changed since you reviewed it. Review the changes again.")
+    form.add_error(None, OUTDATED)
     return False
 
 

@@ -6,24 +6,24 @@ from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.urls import reverse
 from django.utils import timezone
 
 from console import diff_view
-from console.releases import review_page
+from console.releases import review_page, selection
 from console.releases.review_page import APPROVE, ASK, COMMENT, SEE_DRAFT, SEND_BACK, WITHDRAW, ReviewForm, ReviewMixin
 from core import memory
 from core.admin import base
 from registry.models import ReviewRequest
 from registry.releases import review
 from registry.releases.review import DraftReview
-from registry.reviews import requests
+from registry.reviews import holds, requests
+from registry.reviews.holds import Holders
 from registry.reviews.requests import ReviewRefused
 
 DONE = {
     ASK: "You asked for a review.",
     COMMENT: "Your comment is saved.",
-    APPROVE: "You approved this draft. If it changes, your approval no longer counts.",
+    APPROVE: "You approved these changes. If one of them changes, your approval no longer counts.",
     SEND_BACK: "You requested changes.",
     WITHDRAW: "The request is withdrawn.",
 }
@@ -39,11 +39,14 @@ class ReviewRequestMixin(ReviewMixin):
         if step not in DONE:
             return super().review_view(request)
         _check_permission(request, step)
-        draft_review, form = review.review_draft(), ReviewForm(request.POST)
+        draft_review, form = (
+            review.review_draft(selection.choose_changes(request, Holders.load())),
+            ReviewForm(request.POST),
+        )
         if form.check_step(step, draft_review) and _take_step(request, step, draft_review, form):
             self.message_user(request, DONE[step], messages.SUCCESS)
-            return redirect(f"{reverse('admin:registry_release_review')}#discussion")
-        return self.render_review(request, draft_review, review_form=form)
+            return redirect(f"{request.get_full_path()}#discussion")
+        return self.render_review(request, draft_review, Holders.load(), review_form=form)
 
 
 def _check_permission(request: HttpRequest, step: str) -> None:
@@ -51,28 +54,35 @@ def _check_permission(request: HttpRequest, step: str) -> None:
         raise PermissionDenied
     allowed = review_page.may_decide(request) if step in (APPROVE, SEND_BACK) else review_page.may_take_part(request)
     if step == WITHDRAW:
-        open_request = requests.get_open_request()
-        allowed = review_page.is_asker(request, open_request) or review_page.may_decide(request)
+        allowed = review_page.is_asker(request, _find_review(request)) or review_page.may_decide(request)
     if not allowed:
         raise PermissionDenied
+
+
+def _find_review(request: HttpRequest) -> ReviewRequest | None:
+    """Return the open review whose page sent the step."""
+    sent = request.POST.get("about", "")
+    return next((each for each in holds.list_open_reviews() if str(each.pk) == sent), None)
 
 
 def _take_step(request: HttpRequest, step: str, draft_review: DraftReview, form: ReviewForm) -> bool:
     """Take a step and return whether it worked. Adds an error to the form."""
     by, at = str(request.user), timezone.now()
-    version, comment = draft_review.version, form.cleaned_data["comment"].strip()
+    chosen, comment = draft_review.selection, form.cleaned_data["comment"].strip()
+    about, summary = _find_review(request), diff_view.format_change_counts(draft_review.changes)
     try:
         if step == ASK:
-            summary = diff_view.format_change_counts(draft_review.changes)
-            requests.ask_for_review(version=version, summary=summary, comment=comment, by=by, at=at)
+            requests.ask_for_review(chosen, summary=summary, comment=comment, by=by, at=at)
+        elif about is None:
+            raise ReviewRefused("This review is closed: it was published or withdrawn. Ask for a new one.")
         elif step == COMMENT:
-            requests.add_comment(version=version, comment=comment, by=by, at=at)
+            requests.add_comment(about, comment=comment, by=by, at=at)
         elif step == APPROVE:
-            requests.approve_draft(version=version, comment=comment, by=by, at=at)
+            requests.approve_changes(about, chosen, summary=summary, comment=comment, by=by, at=at)
         elif step == SEND_BACK:
-            requests.request_changes(version=version, comment=comment, by=by, at=at)
+            requests.request_changes(about, chosen, summary=summary, comment=comment, by=by, at=at)
         else:
-            requests.withdraw_request(version=version, comment=comment, by=by, at=at)
+            requests.withdraw_request(about, comment=comment, by=by, at=at)
     except ReviewRefused as error:
         form.add_error(None, str(error))
         return False

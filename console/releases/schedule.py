@@ -14,10 +14,12 @@ from django.views.decorators.http import require_POST
 
 from console import diff_view
 from console.forms import PublishForm
+from console.releases import selection
 from core.admin import base
 from registry.models import Release, ScheduledPublish
 from registry.releases.review import DraftReview
-from registry.reviews import approval, scheduling
+from registry.reviews import approval, holds, scheduling
+from registry.reviews.holds import EntriesHeld, Holders
 from registry.reviews.scheduling import NotScheduled
 
 
@@ -33,12 +35,9 @@ class ScheduleMixin(base.ModelAdmin[Release]):
         """Cancel the publish with this `id`, if it still waits, and show the review again."""
         if not request.user.has_perm("registry.add_release"):
             raise PermissionDenied
-        waiting = scheduling.get_waiting()
-        if (
-            waiting is not None
-            and str(waiting.pk) == request.POST.get("id")
-            and scheduling.cancel_publish(waiting, by=str(request.user), at=timezone.now())
-        ):
+        sent = request.POST.get("id", "")
+        waiting = next((row for row in holds.list_waiting() if str(row.pk) == sent), None)
+        if waiting is not None and scheduling.cancel_publish(waiting, by=str(request.user), at=timezone.now()):
             self.message_user(request, "The scheduled publish is cancelled. The draft stays.", messages.SUCCESS)
         else:
             self.message_user(request, "Nothing to cancel: it was published or cancelled already.", messages.WARNING)
@@ -46,11 +45,9 @@ class ScheduleMixin(base.ModelAdmin[Release]):
 
 
 def schedule_reviewed(request: HttpRequest, draft_review: DraftReview, form: PublishForm) -> bool:
-    """Schedule the reviewed draft and return whether it worked. Adds errors to the form."""
+    """Schedule the selected changes and return whether it worked. Adds errors to the form."""
     data = form.cleaned_data
-    decision = approval.decide(
-        by=str(request.user), version=draft_review.version, changes=draft_review.changes, live=draft_review.live
-    )
+    decision = approval.decide(by=str(request.user), chosen=draft_review.selection)
     if not data["publish_at"]:
         form.add_error("publish_at", "Choose a day and a time.")
         return False
@@ -64,8 +61,7 @@ def schedule_reviewed(request: HttpRequest, draft_review: DraftReview, form: Pub
         return False
     try:
         row = scheduling.schedule_publish(
-            version=draft_review.version,
-            live_version=draft_review.live.version if draft_review.live else "",
+            draft_review.selection,
             summary=diff_view.format_change_counts(draft_review.changes),
             publish_at=data["publish_at"],
             by=str(request.user),
@@ -73,23 +69,22 @@ def schedule_reviewed(request: HttpRequest, draft_review: DraftReview, form: Pub
             **form.get_reasons(),
         )
     except NotScheduled as error:
-        # The field of the time is not shown while a publish waits.
-        form.add_error("publish_at" if scheduling.get_waiting() is None else None, str(error))
+        form.add_error("publish_at", str(error))
         return False
+    except EntriesHeld as error:
+        form.add_error(None, str(error))
+        return False
+    selection.forget_selection(request)
     when = date_format(timezone.localtime(row.publish_at), "DATETIME_FORMAT")
-    messages.success(request, f"This draft goes live on {when}, if it has not changed by then.")
+    messages.success(request, f"These changes go live on {when}, if none of them has changed by then.")
     return True
 
 
-def build_schedule_context(draft_review: DraftReview) -> dict[str, Any]:
+def build_schedule_context(holders: Holders) -> dict[str, Any]:
     """Return the context of console/releases/schedule.html."""
-    waiting = scheduling.get_waiting()
-    live_version = draft_review.live.version if draft_review.live else ""
-    is_stale = waiting is not None and (waiting.version, waiting.live_version) != (draft_review.version, live_version)
     return {
-        "scheduled": waiting,
-        "is_schedule_stale": is_stale,
-        "failed_schedule": None if waiting else scheduling.get_last_failed(),
+        "schedules": scheduling.list_waiting(holders.schedules),
+        "failed_schedule": scheduling.get_last_failed(),
         "time_zone": timezone.get_current_timezone_name(),
     }
 

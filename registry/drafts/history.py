@@ -1,12 +1,13 @@
 """The history of copy: what forms and bulk actions changed, who changed it, and the values before."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Max, Q
+from django.db.models import Max, Q, QuerySet
 
 from audit import audit_log
 from audit.models import AuditEntry
@@ -50,26 +51,44 @@ def list_changes(kind: Kind, name: str) -> list[AuditEntry]:
     return list(AuditEntry.objects.filter(kind=kind, name=name).order_by("-id"))
 
 
-def list_editors(*, since: datetime | None) -> dict[tuple[str, str], list[str]]:
-    """Return who changed each entry after `since`, most recent first: {(kind, name): [by]}."""
+@dataclass(frozen=True)
+class FreezeTimes:
+    """When the entries of the live release were frozen. What was done to them after that is not published."""
+
+    whole: datetime | None = None  # when the whole draft was frozen; None: never, or nothing is live
+    selected: Mapping[tuple[str, str], datetime] = field(default_factory=dict)  # (kind, name) of those frozen later
+
+    def filter_later(self, entries: QuerySet[AuditEntry]) -> QuerySet[AuditEntry]:
+        """Return the audit entries after the whole draft was frozen; see `is_later` for the others."""
+        return entries.filter(time__gt=self.whole) if self.whole else entries
+
+    def is_later(self, time: datetime, kind: str, name: str) -> bool:
+        """Return whether something was done to an entry after it was frozen."""
+        frozen_at = self.selected.get((kind, name), self.whole)
+        return frozen_at is None or time > frozen_at
+
+
+def list_editors(*, since: FreezeTimes) -> dict[tuple[str, str], list[str]]:
+    """Return who changed each entry since it was frozen, most recent first: {(kind, name): [by]}."""
     editors_by_entry: dict[tuple[str, str], list[str]] = {}
-    entries = AuditEntry.objects.filter(**{"time__gt": since} if since else {}).order_by("-id")
-    for kind, name, by in entries.values_list("kind", "name", "by"):
+    entries = since.filter_later(AuditEntry.objects.order_by("-id"))
+    for kind, name, by, time in entries.values_list("kind", "name", "by", "time"):
         names = editors_by_entry.setdefault((kind, name), [])
-        if by not in names:
+        if by not in names and since.is_later(time, kind, name):
             names.append(by)
     return editors_by_entry
 
 
-def list_edited_by(*, name: str, user_id: int | None, since: datetime | None) -> set[tuple[str, str]]:
-    """Return the entries that one person changed after `since`: {(kind, name)}.
+def list_edited_by(*, name: str, user_id: int | None, since: FreezeTimes) -> set[tuple[str, str]]:
+    """Return the entries that one person changed since they were frozen: {(kind, name)}.
 
     People are compared by the id of their account. Changes without one, such as those by commands, are compared by
     name.
     """
     is_theirs = Q(by_id__isnull=True, by=name) | (Q(by_id=user_id) if user_id is not None else Q())
-    entries = AuditEntry.objects.filter(is_theirs, **{"time__gt": since} if since else {})
-    return set(entries.values_list("kind", "name").distinct())
+    entries = since.filter_later(AuditEntry.objects.filter(is_theirs)).order_by()
+    latest = entries.values("kind", "name").annotate(latest=Max("time")).values_list("kind", "name", "latest")
+    return {(kind, entry) for kind, entry, time in latest if since.is_later(time, kind, entry)}
 
 
 def get_last_editors(kind: Kind, names: Iterable[str]) -> dict[str, str]:

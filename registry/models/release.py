@@ -23,6 +23,17 @@ class Release(models.Model):
     accepted_because = models.CharField(
         max_length=500, default="", db_default="", editable=False, help_text="Why the warnings were accepted."
     )
+    base = models.CharField(
+        max_length=64,
+        blank=True,
+        default="",
+        db_default="",
+        editable=False,
+        help_text="The live release that selected entries were put into.",
+    )
+    selected_entries = models.JSONField(
+        null=True, editable=False, help_text="These entries of the draft: [[kind, name]]. Null: the whole draft."
+    )
     created_at = models.DateTimeField(editable=False)
     created_by = models.CharField(max_length=150, editable=False)
     # Null, because processes of the previous version insert rows without a number.

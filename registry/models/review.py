@@ -1,4 +1,4 @@
-"""Requests for a review of the draft, with their comments, and drafts to be published later."""
+"""Requests for a review of changes of the draft, with their comments, and changes to be published later."""
 
 from dataclasses import dataclass
 
@@ -30,8 +30,28 @@ class Person:
         return self.user_id == other.user_id
 
 
-class ReviewRequest(models.Model):
-    """A draft that somebody asked others to review. Only one is open at a time, because there is one draft."""
+class EntryHolder(models.Model):
+    """What is bound to some entries of the draft: if one of them changes, it no longer counts."""
+
+    # A database default, because processes of the previous version insert rows without this column.
+    entries = models.JSONField(
+        default=list,
+        db_default=models.Value([], models.JSONField()),
+        editable=False,
+        help_text="[[kind, name, hash in the live release, hash in the draft]], with empty hashes for no entry.",
+    )
+
+    class Meta:
+        abstract = True
+
+    @property
+    def keys(self) -> frozenset[tuple[str, str]]:
+        """The kinds and names of the entries."""
+        return frozenset((kind, name) for kind, name, _, _ in self.entries)
+
+
+class ReviewRequest(EntryHolder):
+    """Changes of the draft that somebody asked others to review. An entry is in one open review at most."""
 
     class State(models.TextChoices):
         WAITING = "waiting", "waiting for a review"
@@ -40,8 +60,8 @@ class ReviewRequest(models.Model):
         PUBLISHED = "published", "published"
         WITHDRAWN = "withdrawn", "withdrawn"
 
-    version = models.CharField(max_length=64, help_text="Hash of the draft that the state is about.")
-    summary = models.CharField("changes", max_length=200, help_text="What the draft changed when it was asked for.")
+    version = models.CharField(max_length=64, help_text="Hash of the release that the changes would have made.")
+    summary = models.CharField("changes", max_length=200, help_text="What it was asked for.")
     state = models.CharField(max_length=10, choices=State, default=State.WAITING)
     is_open = models.BooleanField("open", default=True)
     asked_by = models.CharField(max_length=150)
@@ -56,9 +76,8 @@ class ReviewRequest(models.Model):
     class Meta:
         verbose_name = "review"
         ordering = ["-asked_at", "-id"]
+        indexes = [models.Index(fields=["asked_at"], condition=Q(is_open=True), name="review_open")]
         constraints = [
-            # There is one draft, so there is one review to do. The index also serves the query for it.
-            models.UniqueConstraint(fields=["is_open"], condition=Q(is_open=True), name="review_one_open"),
             models.CheckConstraint(
                 condition=Q(is_open=True, state__in=["waiting", "approved", "sent_back"])
                 | Q(is_open=False, state__in=["published", "withdrawn"]),
@@ -77,10 +96,6 @@ class ReviewRequest(models.Model):
     def decider(self) -> Person:
         return Person(self.decided_by, self.decided_by_id)
 
-    def is_about(self, version: str) -> bool:
-        """Return whether its state is about the draft with this version."""
-        return self.version == version
-
 
 class ReviewComment(models.Model):
     """What somebody did or wrote in a review. Never updated."""
@@ -96,7 +111,7 @@ class ReviewComment(models.Model):
     request = models.ForeignKey(ReviewRequest, on_delete=models.CASCADE, related_name="comments")
     action = models.CharField(max_length=10, choices=Action)
     text = models.TextField(max_length=MAX_COMMENT_LENGTH, blank=True)
-    version = models.CharField(max_length=64, help_text="Hash of the draft at that time.")
+    version = models.CharField(max_length=64, help_text="Hash of the release that the changes made at that time.")
     by = models.CharField(max_length=150)
     at = models.DateTimeField()
 
@@ -107,10 +122,10 @@ class ReviewComment(models.Model):
         return f"{self.by} {self.get_action_display()}"
 
 
-class ScheduledPublish(LeasedRow):
-    """A reviewed draft that a job publishes at a time, if it is still the same. The row is the work.
+class ScheduledPublish(EntryHolder, LeasedRow):
+    """Reviewed changes that a job publishes at a time, if they are still the same. The row is the work.
 
-    Only one waits at a time, because there is one draft.
+    An entry is in one that waits at most.
     """
 
     class State(models.TextChoices):
@@ -119,9 +134,9 @@ class ScheduledPublish(LeasedRow):
         FAILED = "failed", "not published"
         CANCELLED = "cancelled", "cancelled"
 
-    version = models.CharField(max_length=64, help_text="Hash of the draft to publish.")
+    version = models.CharField(max_length=64, help_text="Hash of the release that the changes made at the review.")
     live_version = models.CharField(max_length=64, blank=True, help_text="The release that was live at the review.")
-    summary = models.CharField("changes", max_length=200, help_text="What the draft changes.")
+    summary = models.CharField("changes", max_length=200, help_text="What it changes.")
     publish_at = models.DateTimeField()
     note = models.CharField(max_length=500)
     accepted = models.CharField("warnings accepted because", max_length=500, blank=True)
@@ -137,9 +152,8 @@ class ScheduledPublish(LeasedRow):
     class Meta:
         verbose_name, verbose_name_plural = "scheduled publish", "scheduled publishes"
         ordering = ["-publish_at", "-id"]
+        indexes = [models.Index(fields=["publish_at"], condition=Q(state="waiting"), name="scheduled_publish_waits")]
         constraints = [
-            # There is one draft. The index also serves the query for the one that waits.
-            models.UniqueConstraint(fields=["state"], condition=Q(state="waiting"), name="scheduled_publish_one_waits"),
             models.CheckConstraint(
                 condition=Q(state="waiting", ended_at=None)
                 | Q(state__in=["published", "failed", "cancelled"], ended_at__isnull=False),

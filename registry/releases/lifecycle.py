@@ -1,17 +1,18 @@
 """What happens to a release after it was frozen: it is made live, withdrawn, or named."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 from django.core.exceptions import ValidationError
-from django.db import transaction
+from django.db import IntegrityError, transaction
 
 from audit import audit_log
 from audit.models import AuditEntry
 from registry.catalog import cache
 from registry.drafts import history
 from registry.models import Activation, Release
+from registry.releases import stored_releases
 from registry.releases.stored_releases import UnknownRelease
 from registry.snapshot.copy_kinds import Kind
 from registry.snapshot.diff import Action, CopyChange
@@ -19,6 +20,13 @@ from registry.snapshot.diff import Action, CopyChange
 
 class AlreadyLive(Exception):
     """The release is already live; nothing was changed."""
+
+
+class LiveChanged(Exception):
+    """Another release was made live in the meantime; nothing was changed."""
+
+    def __init__(self) -> None:
+        super().__init__("Another release was made live in the meantime. Review the changes again.")
 
 
 class AlreadyWithdrawn(Exception):
@@ -37,12 +45,15 @@ def activate_release(
     at: datetime,
     eval_figures: dict[str, Any] | None = None,
     lost_because: str = "",
+    replaces: str | None = None,
+    audited: Mapping[str, list[Any]] | None = None,
 ) -> Activation:
     """Make a release live. This process serves it immediately, all others within two seconds.
 
-    No reason is needed if eval cases are lost: a rollback must not wait.
+    No reason is needed if eval cases are lost: a rollback must not wait. `replaces` is the release that must be live
+    until now. `audited` is {field: [before, after]} for the audit log.
 
-    Raises UnknownRelease, AlreadyWithdrawn, AlreadyLive.
+    Raises UnknownRelease, AlreadyWithdrawn, AlreadyLive, LiveChanged.
     """
     with transaction.atomic():
         release = _lock_release(version)
@@ -50,23 +61,22 @@ def activate_release(
             raise AlreadyWithdrawn(
                 f"Release {release} was withdrawn by {release.withdrawn_by}: {release.withdrawn_reason}"
             )
-        for current in Activation.objects.select_for_update().filter(is_live=True):
-            if current.release_id == version:
-                raise AlreadyLive(version)
-        was_live = Activation.objects.filter(is_live=True).values_list("release_id", flat=True).first()
+        was_live = stored_releases.lock_live_version()
+        if was_live == version:
+            raise AlreadyLive(version)
+        if replaces is not None and was_live != replaces:
+            raise LiveChanged
         action = AuditEntry.Action.MADE_LIVE if release.activations.exists() else AuditEntry.Action.PUBLISHED
         # If two users publish at the same time, the constraint of one live row makes one of them fail.
         Activation.objects.filter(is_live=True).update(is_live=False)
-        activation = Activation.objects.create(
-            release_id=version,
-            note=note,
-            activated_at=at,
-            activated_by=by,
-            is_live=True,
-            eval_figures=eval_figures or {},
-            lost_because=lost_because,
-        )
-        changes = {"live": [was_live, version]}
+        activation = Activation(release_id=version, note=note, activated_at=at, activated_by=by, is_live=True)
+        activation.eval_figures, activation.lost_because = eval_figures or {}, lost_because
+        try:
+            with transaction.atomic():
+                activation.save()
+        except IntegrityError:
+            raise LiveChanged from None
+        changes = {"live": [was_live or None, version], **(audited or {})}
         audit_log.record_action("release", version, action, by=by, at=at, note=note, changes=changes)
         transaction.on_commit(cache.refresh_live)
     return activation

@@ -1,7 +1,7 @@
 """Publishing: freeze the draft into a release and make it live."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
@@ -16,7 +16,9 @@ from registry.evals import evaluation
 from registry.evals.comparison import EvalComparison
 from registry.help import token_counts
 from registry.models import Op, Release
-from registry.releases import draft_problems, lifecycle, stored_releases
+from registry.releases import draft_problems, lifecycle, selection, stored_releases
+from registry.releases.selection import DraftSelection
+from registry.releases.stored_releases import EntryKey
 from registry.snapshot import diff, snapshot
 from registry.snapshot.copy_kinds import COPY_KINDS, Kind
 from registry.snapshot.entries import Snapshot
@@ -96,18 +98,29 @@ def compute_draft_version() -> str:
 
 
 def publish_draft(
-    *, note: str, by: str, at: datetime, accepted: str = "", seen: str = "", accepted_loss: str = ""
+    *,
+    note: str,
+    by: str,
+    at: datetime,
+    accepted: str = "",
+    seen: str = "",
+    accepted_loss: str = "",
+    only: Collection[EntryKey] | None = None,
 ) -> Release:
     """Freeze the draft and make it live. The same content gives the same release.
 
+    With `only`, the release is the live one with these entries of the draft put in.
+
     `accepted` is the reason for accepting warnings that the live release does not have; it is stored with them. It is
     not needed if the release exists already. `accepted_loss` is the reason for losing more eval cases than the margin
-    allows; it is stored in the release history. `seen` is the version of the draft that the user reviewed.
+    allows; it is stored in the release history. `seen` is the version of the release that the user reviewed.
 
-    Raises NotPublishable, ReasonMissing, LossReasonMissing, draft.DraftChanged, AlreadyLive, and AlreadyWithdrawn if
-    the draft equals a withdrawn release.
+    Raises NotPublishable, ReasonMissing, LossReasonMissing, draft.DraftChanged, AlreadyLive, LiveChanged, and
+    AlreadyWithdrawn if the draft equals a withdrawn release.
     """
-    release, compared = _freeze(by=by, at=at, accepted=accepted, accepted_loss=accepted_loss, seen=seen)
+    release, compared, chosen = _freeze(
+        by=by, at=at, accepted=accepted, accepted_loss=accepted_loss, seen=seen, only=only
+    )
     lifecycle.activate_release(
         version=release.version,
         note=note,
@@ -115,39 +128,50 @@ def publish_draft(
         at=at,
         eval_figures=compared.as_figures() if compared else {},
         lost_because=accepted_loss.strip() if evaluation.exceeds_margin(compared) else "",
+        replaces=chosen.live.version if chosen.live else "",
+        audited=chosen.list_audit_values(),
     )
     return release
 
 
-def freeze_draft(*, by: str, at: datetime, accepted: str = "", seen: str = "", accepted_loss: str = "") -> Release:
+def freeze_draft(
+    *,
+    by: str,
+    at: datetime,
+    accepted: str = "",
+    seen: str = "",
+    accepted_loss: str = "",
+    only: Collection[EntryKey] | None = None,
+) -> Release:
     """Freeze the draft into an immutable release, without making it live.
 
     See `publish_draft` for the arguments. Raises NotPublishable, ReasonMissing, LossReasonMissing, draft.DraftChanged.
     """
-    return _freeze(by=by, at=at, accepted=accepted, accepted_loss=accepted_loss, seen=seen)[0]
+    return _freeze(by=by, at=at, accepted=accepted, accepted_loss=accepted_loss, seen=seen, only=only)[0]
 
 
 def _freeze(
-    *, by: str, at: datetime, accepted: str, accepted_loss: str, seen: str
-) -> tuple[Release, EvalComparison | None]:
+    *, by: str, at: datetime, accepted: str, accepted_loss: str, seen: str, only: Collection[EntryKey] | None
+) -> tuple[Release, EvalComparison | None, DraftSelection]:
     with memory.pause_gc():
-        frozen = _read_publishable_draft(seen=seen)
-        compared = evaluation.compare_with_live(frozen.version, frozen.content, stored_releases.get_live_release())
+        chosen = selection.load_whole_draft() if only is None else selection.load_entries(only)
+        frozen = _check_publishable(chosen.after, seen=seen)
+        compared = evaluation.compare_with_live(frozen.version, frozen.content, chosen.live)
         if compared and evaluation.exceeds_margin(compared) and not accepted_loss.strip():
             raise LossReasonMissing(compared)
-        return _get_or_create_release(frozen, by=by, at=at, accepted=accepted), compared
+        release = _get_or_create_release(frozen, chosen, by=by, at=at, accepted=accepted)
+        return release, compared, chosen.without_contents()
 
 
-class _PublishableDraft(NamedTuple):
-    """The content of the draft, its canonical JSON and the hash of that."""
+class _PublishableContent(NamedTuple):
+    """The content of a release to be, its canonical JSON and the hash of that."""
 
     content: Snapshot
     text: str
     version: str
 
 
-def _read_publishable_draft(*, seen: str) -> _PublishableDraft:
-    content = snapshot.snapshot_draft()
+def _check_publishable(content: Snapshot, *, seen: str) -> _PublishableContent:
     try:
         content_json = json_text.canonicalize(content)
     except ValueError:  # the problems report it for each op
@@ -162,10 +186,12 @@ def _read_publishable_draft(*, seen: str) -> _PublishableDraft:
         raise NotPublishable(problems)
     if seen and seen != version:
         raise draft.DraftChanged("The draft has changed since you reviewed it. Review the changes again.")
-    return _PublishableDraft(content, text, version)
+    return _PublishableContent(content, text, version)
 
 
-def _get_or_create_release(frozen: _PublishableDraft, *, by: str, at: datetime, accepted: str) -> Release:
+def _get_or_create_release(
+    frozen: _PublishableContent, chosen: DraftSelection, *, by: str, at: datetime, accepted: str
+) -> Release:
     if release := Release.objects.filter(version=frozen.version).first():
         return release
     # Counted on what will be served: its keys have the order of the frozen text.
@@ -181,6 +207,8 @@ def _get_or_create_release(frozen: _PublishableDraft, *, by: str, at: datetime, 
             "op_count": len(frozen.content["ops"]),
             "accepted_warnings": [warning.as_dict() for warning in warnings],
             "accepted_because": accepted.strip() if warnings else "",
+            "base": "" if chosen.is_complete or chosen.live is None else chosen.live.version,
+            "selected_entries": None if chosen.is_complete else [[*key] for key in sorted(chosen.keys)],
             "created_at": at,
             "created_by": by,
         },

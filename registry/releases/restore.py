@@ -124,7 +124,7 @@ def discard_all_changes(*, taken_back: Release | None, seen: str, by: str, at: d
     if seen != unpublished.seen:
         raise draft.DraftChanged("The draft or the live release has changed since you saw this page. Choose again.")
     chosen = unpublished.changes if taken_back is None else unpublished.from_release
-    content = _set_entries(unpublished.draft_content, unpublished.live_content, chosen)
+    content = set_entries(unpublished.draft_content, unpublished.live_content, chosen)
     version = seen.partition(".")[0]
     return draft.write_snapshot(content, whole=True, by=by, at=at, note=NOTE, seen=version)
 
@@ -145,12 +145,12 @@ def load_for_draft(release: Release, draft_content: Snapshot) -> Snapshot:
     return {**content, "vocabulary": cast("list[VocabularyEntry]", shipped)}
 
 
-def _set_entries(content: Snapshot, source: Snapshot, chosen: Sequence[CopyChange]) -> Snapshot:
+def set_entries(content: Snapshot, source: Snapshot, chosen: Sequence[CopyChange]) -> Snapshot:
     """Return the content with the chosen entries as they are in the source, or without those that it lacks."""
     lists = {}
-    for kind in COPY_KINDS:
+    for kind, copy_kind in COPY_KINDS.items():
         names = {change.name for change in chosen if change.kind == kind}
         kept = {name: entry for name, entry in index_entries(content, kind).items() if name not in names}
         new = {name: entry for name, entry in index_entries(source, kind).items() if name in names}
-        lists[kind] = list((kept | new).values())
+        lists[kind] = snapshot.sort_entries(copy_kind, (kept | new).values())
     return snapshot.build_snapshot(lists)

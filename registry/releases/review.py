@@ -12,11 +12,11 @@ from registry.drafts import history
 from registry.evals import evaluation
 from registry.evals.comparison import EvalComparison
 from registry.models import Release
-from registry.releases import draft_problems, help_diff, publishing, stored_releases
+from registry.releases import draft_problems, help_diff, publishing, selection, stored_releases
 from registry.releases.help_diff import EntryDifference, TokenCounts
-from registry.snapshot import diff, snapshot
+from registry.releases.selection import ChooseChanges, DraftSelection, MissingChanges
 from registry.snapshot.diff import CopyChange, Kind
-from registry.snapshot.entries import EMPTY_SNAPSHOT, Snapshot
+from registry.snapshot.entries import Snapshot
 
 
 @dataclass(frozen=True)
@@ -33,16 +33,23 @@ class ReviewVerdict:
 
 @dataclass(frozen=True)
 class DraftReview:
-    """The draft compared with the live release."""
+    """The selected changes of the draft, and the release that they would make."""
 
     version: str  # the version that publishing would create
-    live: Release | None
-    same_release: Release | None  # an existing release with the draft's content; its warnings are accepted already
-    changes: list[CopyChange]
+    selection: DraftSelection
+    same_release: Release | None  # an existing release with this content; its warnings are accepted already
     verdict: ReviewVerdict
+    missing: list[MissingChanges]  # findings of the verdict that other changes, which are not selected, would resolve
     evals: EvalComparison | None  # None without active eval cases
-    before: Snapshot
-    after: Snapshot
+
+    @property
+    def live(self) -> Release | None:
+        return self.selection.live
+
+    @property
+    def changes(self) -> list[CopyChange]:
+        """The selected changes."""
+        return self.selection.changes
 
     @property
     def needs_loss_reason(self) -> bool:
@@ -51,27 +58,26 @@ class DraftReview:
 
     @property
     def seen(self) -> str:
-        """A stamp that changes whenever the draft or the live release changes."""
+        """A stamp that changes whenever the selected entries or the live release change."""
         return f"{self.version}.{self.live.version if self.live else ''}"
 
     def build_differences(self, changes: Sequence[CopyChange]) -> list[EntryDifference]:
         """Return some of the changes word by word, with their editors."""
-        editors = history.list_editors(since=self.live.created_at if self.live else None)
-        return help_diff.build_differences(changes, self.before, self.after, editors=editors)
+        editors = history.list_editors(since=stored_releases.load_freeze_times()[1])
+        return help_diff.build_differences(changes, self.selection.before, self.selection.after, editors=editors)
 
 
 @memory.pause_gc()  # thousands of ops make a million objects; collecting garbage would double the time
-def review_draft() -> DraftReview:
-    """Return the current draft compared with the live release."""
+def review_draft(choose: ChooseChanges | None = None) -> DraftReview:
+    """Return the changes of the draft that `choose` picks, compared with the live release; all without it."""
     global _cached_verdict
-    after, live = snapshot.snapshot_draft(), stored_releases.get_live_release()
-    before = stored_releases.load_content(live) if live else EMPTY_SNAPSHOT
+    chosen = selection.load_selection(choose)
+    after, live, found_changes = chosen.after, chosen.live, chosen.changes
     try:
         frozen = json_text.canonicalize(after)
     except ValueError:  # the problems name the entry
         frozen = b""
     version = json_text.hash_canonical_form(frozen)
-    found_changes = diff.diff_snapshots(before, after)
     same_release = Release.objects.filter(version=version).first()
     cache_key = version, live.version if live else ""
     with _checking:
@@ -83,7 +89,10 @@ def review_draft() -> DraftReview:
     if unrunnable := checks.find_unrunnable_ops(after["ops"]):  # not cached: connections may change without the draft
         verdict = replace(verdict, problems=[*verdict.problems, *unrunnable], warnings=[])
     evals = evaluation.compare_with_live(version, after, live, blocked={finding.op for finding in verdict.problems})
-    return DraftReview(version, live, same_release, found_changes, verdict, evals, before, after)
+    missing = selection.find_missing(chosen, verdict.problems) or selection.find_missing(
+        chosen, verdict.warnings, _find_problems_or_warnings
+    )
+    return DraftReview(version, chosen, same_release, verdict, missing, evals)
 
 
 # Cache of the last verdict: a large draft is reviewed page by page, and checking takes longer than comparing.
@@ -104,6 +113,10 @@ def _check_draft(
         name: _sum_added_tokens(counts, before, {name}) for name in sorted(names) if name in counts and name in before
     }
     return ReviewVerdict(problems, warnings, _sum_added_tokens(counts, before, names), tokens_by_op)
+
+
+def _find_problems_or_warnings(chosen: DraftSelection) -> list[Finding]:
+    return selection.find_problems(chosen) or publishing.find_new_warnings(chosen.after, {})
 
 
 def _sum_added_tokens(counts: checks.TokenCountsByOp, before: checks.TokenCountsByOp, names: set[str]) -> TokenCounts:

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from core.text import json_text
+from registry.drafts.history import FreezeTimes
 from registry.models import Activation, Release
 from registry.snapshot.entries import Snapshot
 
@@ -11,6 +12,7 @@ MAX_NUMBER_DIGITS = 9  # of the number of a release, as in r12
 MIN_VERSION_PREFIX = 6  # characters of a version needed to find a release
 LARGE_COLUMNS = ("release__content", "release__tokens", "release__accepted_warnings")  # large columns, to be deferred
 SHORT_VERSION = 12  # characters of a version on pages
+EntryKey = tuple[str, str]  # the kind and the name of an entry
 
 
 class UnknownRelease(Exception):
@@ -21,6 +23,15 @@ def get_live_release() -> Release | None:
     """Return the live release, or None if nothing has been published yet."""
     activation = Activation.objects.filter(is_live=True).select_related("release").first()
     return activation.release if activation else None
+
+
+def lock_live_version() -> str:
+    """Lock the pointer to the live release until the transaction ends, and return its version; "" if there is none.
+
+    Whoever makes a release live has this lock, and so has whoever reviews or schedules entries of the draft.
+    """
+    list(Activation.objects.select_for_update().filter(is_live=True))
+    return get_live_version()  # read after the lock: who held it may have moved the pointer
 
 
 def get_live_version() -> str:
@@ -73,6 +84,21 @@ def load_content(release: Release) -> Snapshot:
     """Return a release's content as a snapshot (see registry.snapshot.snapshot)."""
     snapshot_content: Snapshot = json_text.load(release.content)
     return snapshot_content
+
+
+def load_freeze_times() -> tuple[str, FreezeTimes]:
+    """Return the live version and when its entries were frozen: those that were not selected, with its base."""
+    rows = Release.objects.values_list("version", "base", "selected_entries", "created_at")
+    row = rows.filter(activations__is_live=True).first()
+    live_version, selected = row[0] if row else "", dict[EntryKey, datetime]()
+    while row is not None:
+        _, base, entries, created_at = row
+        if entries is None:
+            return live_version, FreezeTimes(created_at, selected)
+        for kind, name in entries:
+            selected.setdefault((kind, name), created_at)
+        row = rows.filter(version=base).first()
+    return live_version, FreezeTimes(None, selected)
 
 
 def map_short_names(versions: Iterable[str]) -> dict[str, str]:

@@ -1,7 +1,8 @@
 """Find the unpublished entries of the draft, and keep the help tokens of each op in its row.
 
-Only entries touched since the live release was frozen are compared with it, by hash. The hashes of a release are
-computed once in each process. This relies on all code that writes copy setting `updated_at` or recording history.
+Only entries touched since the whole draft was frozen are compared with the live release, by hash. The hashes of a
+release are computed once in each process. This relies on all code that writes copy setting `updated_at` or recording
+history.
 
 Every change clears the counts (see registry.drafts.history). `count_batch` counts the cleared ops: when a user opens a
 list, and from time to time for the rest, such as after an import.
@@ -9,8 +10,8 @@ list, and from time to time for the rest, such as after an import.
 
 import logging
 import threading
-from collections.abc import Iterator
-from datetime import datetime, timedelta
+from collections.abc import Collection, Iterator
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Any
 
@@ -23,7 +24,7 @@ from core.text import json_text
 from registry import checks
 from registry.drafts import draft
 from registry.help import token_counts
-from registry.models import Activation, Op, Release
+from registry.models import Op, Release
 from registry.releases import stored_releases
 from registry.snapshot import diff, snapshot
 from registry.snapshot.copy_kinds import COPY_KINDS, Kind
@@ -31,6 +32,7 @@ from registry.snapshot.copy_kinds import COPY_KINDS, Kind
 NamesByKind = dict[Kind, frozenset[str]]
 UpdateTimes = dict[Kind, dict[str, datetime]]  # name -> last change
 ROWS_PER_BATCH = 100  # rows
+NEVER = datetime(1, 1, 1, tzinfo=UTC)
 CLOCK_SLACK = timedelta(minutes=5)  # for edits made while the release was frozen, and for clock differences
 _cached: tuple[tuple[Any, ...], NamesByKind] | None = None
 # First requests come at the same time: each would compare, and all would take as long as their sum.
@@ -43,10 +45,10 @@ def find_unpublished_names() -> NamesByKind:
     """Return the names of all entries that publishing would add, change or remove, by kind."""
     global _cached
     rows = {kind: dict(_iterate_update_times(kind)) for kind in COPY_KINDS}
-    live = Activation.objects.filter(is_live=True).values_list("release_id", "release__created_at").first()
-    if live is None:
+    version, frozen = stored_releases.load_freeze_times()
+    if not version:
         return {kind: frozenset(update_times) for kind, update_times in rows.items()}
-    version, since = live[0], live[1] - CLOCK_SLACK
+    since = frozen.whole - CLOCK_SLACK if frozen.whole else NEVER
     history = AuditEntry.objects.filter(kind__in=COPY_KINDS, time__gt=since).values_list("kind", "name")
     last_changes = {(kind, name): last for kind, name, last in history.annotate(last=Max("id"))}
     touched = {
@@ -70,13 +72,13 @@ def _iterate_update_times(kind: Kind) -> Iterator[tuple[str, datetime]]:
 def _find_differing(version: str, rows: UpdateTimes, touched: dict[Kind, set[str]]) -> NamesByKind:
     names_by_kind = {}
     for kind in COPY_KINDS:
-        live = _hash_release_entries(version)[kind]
-        changed = {name for name, digest in _hash_draft_entries(kind, touched[kind]) if live.get(name) != digest}
+        live = hash_release_entries(version)[kind]
+        changed = {name for name, digest in hash_draft_entries(kind, touched[kind]) if live.get(name) != digest}
         names_by_kind[kind] = frozenset(changed | (live.keys() ^ rows[kind].keys()))
     return names_by_kind
 
 
-def _hash_draft_entries(kind: Kind, names: set[str]) -> Iterator[tuple[str, str]]:
+def hash_draft_entries(kind: Kind, names: Collection[str]) -> Iterator[tuple[str, str]]:
     """Yield (name, hash of its entry in the draft), reading rows in batches. Empty if no release could store it."""
     sorted_names = sorted(names)
     for start in range(0, len(sorted_names), ROWS_PER_BATCH):
@@ -85,7 +87,7 @@ def _hash_draft_entries(kind: Kind, names: set[str]) -> Iterator[tuple[str, str]
 
 
 @lru_cache(maxsize=2)  # releases never change; the hashes of 10,000 ops take about 2 MB
-def _hash_release_entries(version: str) -> dict[Kind, dict[str, str]]:
+def hash_release_entries(version: str) -> dict[Kind, dict[str, str]]:
     """Return the hash of each entry of a release."""
     content = stored_releases.load_content(Release.objects.get(version=version))
     return {

@@ -1,25 +1,26 @@
-"""Who can publish the draft if GATEWAY_REVIEW_REQUIRED asks for a second person, and publishing."""
+"""Who can publish changes of the draft if GATEWAY_REVIEW_REQUIRED asks for a second person, and publishing."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.conf import settings
 
 from registry.drafts import history
-from registry.models import Release, ReviewRequest
+from registry.models import Release, ReviewRequest, ScheduledPublish
 from registry.models.review import Person
-from registry.releases import publishing, stored_releases
-from registry.reviews import requests
-from registry.snapshot import diff, snapshot
+from registry.releases import publishing, selection, stored_releases
+from registry.releases.selection import DraftSelection
+from registry.releases.stored_releases import EntryKey
+from registry.reviews import holds, requests
+from registry.snapshot import snapshot
 from registry.snapshot.diff import CopyChange
-from registry.snapshot.entries import EMPTY_SNAPSHOT
 
-MAX_NAMED = 3  # entries that a refusal names
+State = ReviewRequest.State
 
 
 class ReviewDecision(NamedTuple):
-    """Whether somebody can publish the draft, and why not."""
+    """Whether somebody can publish the selected changes, and why not."""
 
     allowed: bool
     reason: str = ""
@@ -29,81 +30,111 @@ class ApprovalMissing(Exception):
     """Publishing needs a second person. The message says what to do."""
 
 
-def decide(*, by: str, version: str, changes: Iterable[CopyChange], live: Release | None) -> ReviewDecision:
-    """Return whether `by` can publish the draft with this version and these changes to the live release.
+class PublishableSelection(NamedTuple):
+    """What can be published: the selected entries, the version of the release that they make, and their reviews."""
 
-    People who changed one of these entries since the live release, or asked for the review, need the approval of
-    somebody else for exactly this draft.
+    only: Collection[EntryKey] | None  # None: the whole draft
+    version: str
+    reviews: Sequence[ReviewRequest]
+    outdated: Sequence[ReviewRequest]  # those whose entries have changed since
+    audited: dict[str, list[Any]]
+
+    def close_reviews(self, release: Release, *, by: str, at: datetime) -> None:
+        """Close the reviews of what was published."""
+        requests.close_as_published(self.reviews, self.outdated, release, by=by, at=at)
+
+
+def decide(*, by: str, chosen: DraftSelection) -> ReviewDecision:
+    """Return whether `by` can publish the selected changes.
+
+    People who changed one of the entries since it was frozen, or asked for a review of it, need the approval of
+    somebody else for exactly its contents.
     """
     if not settings.GATEWAY_REVIEW_REQUIRED:
         return ReviewDecision(True)
-    request, person = requests.get_open_request(), Person.find(by)
-    if request is not None and _is_approval(request, version, person):
+    reviews = [review for review in holds.list_open_reviews() if review.keys & chosen.keys]
+    outdated = _find_outdated(reviews, chosen)
+    person = Person.find(by)
+    approvals = [review for review in reviews if review.state == State.APPROVED and not review.decider.is_same(person)]
+    approved = frozenset[EntryKey]().union(*(review.keys for review in approvals if review not in outdated))
+    edited = _list_edited(chosen.changes, person, approved)
+    is_asker = any(review.asker.is_same(person) and not review.keys <= approved for review in reviews)
+    if not edited and not is_asker:
         return ReviewDecision(True)
-    edited = _list_edited(changes, live, person)
-    if not edited and (request is None or not request.asker.is_same(person)):
-        return ReviewDecision(True)
-    if request is not None and request.state == ReviewRequest.State.APPROVED and not request.decider.is_same(person):
+    if outdated_approval := next((review for review in approvals if review in outdated), None):
         return ReviewDecision(
             False,
-            f"{request.decided_by} approved an earlier draft. It has changed since, so ask for a review again.",
+            f"{outdated_approval.decided_by} approved an earlier draft. It has changed since, so ask for a review "
+            "again.",
         )
-    what = f"You changed {_join_names(edited)}" if edited else "You asked for the review of this draft"
-    step = _suggest_step(request, version, person)
+    what = f"You changed {holds.join_names(edited)}" if edited else "You asked for the review of these changes"
+    step = _suggest_step(next(iter(reviews), None), outdated, person)
     return ReviewDecision(False, f"{what}, so a second person who can publish must approve or publish it. {step}")
 
 
-def _suggest_step(request: ReviewRequest | None, version: str, person: Person) -> str:
+def _suggest_step(request: ReviewRequest | None, outdated: Collection[ReviewRequest], person: Person) -> str:
     if request is None:
         return "Ask for a review."
-    if not request.is_about(version):
+    if request in outdated:
         return "The draft has changed since the review was asked for: ask again."
     return (
         "Your own approval does not count." if request.decider.is_same(person) else "Wait for the result of the review."
     )
 
 
-def _join_names(names: list[str]) -> str:
-    left = len(names) - MAX_NAMED
-    return ", ".join(names[:MAX_NAMED]) + (f" and {left} more" if left > 0 else "")
+def _find_outdated(reviews: Iterable[ReviewRequest], chosen: DraftSelection) -> list[ReviewRequest]:
+    return [review for review in reviews if holds.find_state(review, chosen).changed]
 
 
-def _is_approval(request: ReviewRequest, version: str, person: Person) -> bool:
-    is_approved = request.state == ReviewRequest.State.APPROVED and request.is_about(version)
-    return is_approved and not request.decider.is_same(person)
-
-
-def _list_edited(changes: Iterable[CopyChange], live: Release | None, person: Person) -> list[str]:
+def _list_edited(changes: Iterable[CopyChange], person: Person, approved: Collection[EntryKey]) -> list[str]:
     """Return the names of the changed entries that a person has changed, even if others changed them afterwards."""
-    since = live.created_at if live else None
-    edited = history.list_edited_by(name=person.name, user_id=person.user_id, since=since)
-    return [change.name for change in changes if (change.kind, change.name) in edited]
+    since = stored_releases.load_freeze_times()[1]
+    edited = history.list_edited_by(name=person.name, user_id=person.user_id, since=since) - set(approved)
+    return [change.name for change in changes if selection.get_key(change) in edited]
 
 
 def publish_reviewed(
-    *, note: str, by: str, at: datetime, accepted: str = "", seen: str = "", accepted_loss: str = ""
+    *,
+    note: str,
+    by: str,
+    at: datetime,
+    accepted: str = "",
+    seen: str = "",
+    accepted_loss: str = "",
+    only: Collection[EntryKey] | None = None,
+    own: ScheduledPublish | None = None,
 ) -> Release:
-    """Publish the draft, see `publishing.publish_draft`. Also raises ApprovalMissing."""
-    seen = check_approval(by, seen)
+    """Publish the draft or some of its entries, see `publishing.publish_draft`.
+
+    `own` is the schedule that is due. Also raises ApprovalMissing and EntriesHeld.
+    """
+    checked = check_selection(by, seen=seen, only=only, own=own)
     release = publishing.publish_draft(
-        note=note, by=by, at=at, accepted=accepted, seen=seen, accepted_loss=accepted_loss
+        note=note,
+        by=by,
+        at=at,
+        accepted=accepted,
+        seen=checked.version,
+        accepted_loss=accepted_loss,
+        only=checked.only,
     )
-    requests.close_as_published(release, by=by, at=at)
+    checked.close_reviews(release, by=by, at=at)
     return release
 
 
-def check_approval(by: str, seen: str) -> str:
-    """Return the version of the draft that may be published: `seen` or, if a review is required, today's one.
+def check_selection(
+    by: str, *, seen: str, only: Collection[EntryKey] | None, own: ScheduledPublish | None = None
+) -> PublishableSelection:
+    """Return what can be published of the draft, or of `only` these entries.
 
-    Raises ApprovalMissing if a second person must approve it first.
+    Raises EntriesHeld if a schedule or a review holds some of them, and ApprovalMissing if a second person must approve
+    them first.
     """
-    if not settings.GATEWAY_REVIEW_REQUIRED:
-        return seen
-    version = seen or publishing.compute_draft_version()
-    live = stored_releases.get_live_release()
-    before = stored_releases.load_content(live) if live else EMPTY_SNAPSHOT
-    changes = diff.diff_snapshots(before, snapshot.snapshot_draft())
-    decision = decide(by=by, version=version, changes=changes, live=live)
+    chosen = selection.load_entries(only)
+    reviews = holds.check_holds(chosen, own=own)
+    decision = decide(by=by, chosen=chosen)
     if not decision.allowed:
         raise ApprovalMissing(decision.reason)
-    return version
+    version = seen or snapshot.compute_version(chosen.after)
+    only = None if chosen.is_complete else chosen.keys
+    return PublishableSelection(only, version, reviews, _find_outdated(reviews, chosen), chosen.list_audit_values())

@@ -1,6 +1,6 @@
 """Release the draft to a cohort before everyone reads it, and make the release live for everyone later."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -16,7 +16,8 @@ from audit.models import AuditEntry
 from registry.evals import evaluation
 from registry.models import Release
 from registry.releases import lifecycle, publishing, stored_releases
-from registry.reviews import approval, requests
+from registry.releases.stored_releases import EntryKey
+from registry.reviews import approval
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,16 +35,27 @@ class CohortRefused(Exception):
 
 
 def release_draft_to_cohort(
-    plan: CohortPlan, *, note: str, by: str, at: datetime, accepted: str = "", seen: str = "", accepted_loss: str = ""
+    plan: CohortPlan,
+    *,
+    note: str,
+    by: str,
+    at: datetime,
+    accepted: str = "",
+    seen: str = "",
+    accepted_loss: str = "",
+    only: Collection[EntryKey] | None = None,
 ) -> tuple[Release, Cohort]:
     """Freeze the draft and let a cohort read it. A cohort that has the name already moves to the new release.
 
-    See `publishing.publish_draft` for the other arguments and errors. Also raises ApprovalMissing and CohortRefused.
+    See `publishing.publish_draft` for the other arguments and errors. Also raises ApprovalMissing, EntriesHeld and
+    CohortRefused.
     """
-    seen = approval.check_approval(by, seen)
+    checked = approval.check_selection(by, seen=seen, only=only)
     _check_plan(plan)
     # Not in the transaction: it takes seconds for thousands of ops.
-    release = publishing.freeze_draft(by=by, at=at, accepted=accepted, seen=seen, accepted_loss=accepted_loss)
+    release = publishing.freeze_draft(
+        by=by, at=at, accepted=accepted, seen=checked.version, accepted_loss=accepted_loss, only=checked.only
+    )
     if release.withdrawn_at is not None:
         raise lifecycle.AlreadyWithdrawn(f"The draft matches release {release}, which was withdrawn. Change it.")
     if stored_releases.is_live(release.version):
@@ -51,9 +63,10 @@ def release_draft_to_cohort(
     with transaction.atomic():
         cohort = _save_cohort(plan, release, note=note, by=by, at=at)
         changes = {"cohort": [None, cohort.name], "losses accepted because": [None, accepted_loss.strip() or None]}
+        changes |= checked.audited
         action = AuditEntry.Action.RELEASED
         audit_log.record_action("release", release.version, action, by=by, at=at, note=note, changes=changes)
-    requests.close_as_published(release, by=by, at=at)
+    checked.close_reviews(release, by=by, at=at)
     return release, cohort
 
 

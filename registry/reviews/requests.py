@@ -1,14 +1,14 @@
-"""Ask for a review of the draft, comment on it, approve it or request changes, and notify people."""
+"""Ask for a review of changes of the draft, comment on it, approve them or request changes, and notify people."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import datetime
 from typing import NamedTuple
 
 from django.conf import settings
 from django.contrib.auth.models import User
-from django.db import IntegrityError, transaction
+from django.db import transaction
 from django.urls import reverse
-from django.utils.text import Truncator
+from django.utils.text import Truncator, get_text_list
 
 from audit import audit_log
 from audit.models import AuditEntry
@@ -16,6 +16,10 @@ from notifications import outbox
 from notifications.outbox import OutgoingMessage
 from registry.models import Release, ReviewComment, ReviewRequest, ScheduledPublish
 from registry.models.review import Person
+from registry.releases import stored_releases
+from registry.releases.selection import DraftSelection
+from registry.reviews import holds
+from registry.snapshot import snapshot
 
 MAX_QUOTED = 2_000  # characters of a comment
 Action = ReviewComment.Action
@@ -43,7 +47,7 @@ def notify_about(request: ReviewRequest, action: ReviewComment.Action, *, commen
         return
     subject = SUBJECTS[action].format(by=by, summary=request.summary)
     quoted = f"\n\n{Truncator(comment).chars(MAX_QUOTED)}" if comment else ""
-    path = f"{reverse('admin:registry_release_review')}#discussion"
+    path = f"{reverse('admin:registry_release_review')}?review={request.pk}#discussion"
     message = OutgoingMessage(f"review.{action.value}", subject, f"{subject}.{quoted}", path, by)
     is_for_asker = action in (Action.APPROVED, Action.SENT_BACK) or by != request.asked_by
     recipients = find_addresses([request.asked_by]) if is_for_asker else find_reviewer_addresses(but=by)
@@ -90,122 +94,173 @@ class ReviewRefused(Exception):
     """The step is not possible. The message says why, and what to do."""
 
 
-def get_open_request() -> ReviewRequest | None:
-    """Return the review that is not finished, or None."""
-    return ReviewRequest.objects.filter(is_open=True).first()
+def find_review(chosen: DraftSelection, reviews: Iterable[ReviewRequest]) -> ReviewRequest | None:
+    """Return the review to which a step on the selected changes belongs, or None.
 
-
-def ask_for_review(*, version: str, summary: str, comment: str, by: str, at: datetime) -> ReviewRequest:
-    """Ask for a review of the draft with this version. An open review is asked for again, about this draft.
-
-    Raises ReviewRefused if somebody else asked at the same time, or if this draft was approved already.
+    It is the only one that has some of them, and all of its changes are selected. One of the version before has no
+    entries, and was about the whole draft.
     """
-    try:
-        with transaction.atomic():
-            request = ReviewRequest.objects.select_for_update().filter(is_open=True).first()
-            if request is None:
-                request = ReviewRequest(asked_by=by, asked_at=at)
-            elif request.is_about(version) and request.state == State.APPROVED:
-                raise ReviewRefused(f"{request.decided_by} already approved this draft. Publish it, or comment.")
-            request.version, request.summary, request.state = version, summary[:200], State.WAITING
-            request.asked_by, request.asked_by_id, request.asked_at = by, audit_log.find_user_id(by), at
-            request.decided_by, request.decided_by_id, request.decided_at = "", None, None
-            request.save()
-            _record(request, Action.ASKED, comment, version=version, by=by, at=at)
-    except IntegrityError:
-        raise ReviewRefused("Someone else asked for a review just now. Reload the page to see it.") from None
+    overlapping = [review for review in reviews if review.keys & chosen.keys or not review.entries]
+    if len(overlapping) != 1 or (overlapping[0].keys & chosen.all_keys) - chosen.keys:
+        return None
+    return overlapping[0]
+
+
+def is_about(review: ReviewRequest, chosen: DraftSelection) -> bool:
+    """Return whether a review is about exactly the selected changes with their contents."""
+    return {tuple(entry) for entry in review.entries} == set(chosen.hash_entries())
+
+
+def ask_for_review(chosen: DraftSelection, *, summary: str, comment: str, by: str, at: datetime) -> ReviewRequest:
+    """Ask for a review of the selected changes. The review that has some of them is asked for again, about all of them.
+
+    Raises ReviewRefused if other reviews have some of them, or if exactly these were approved already.
+    """
+    with transaction.atomic():
+        stored_releases.lock_live_version()  # so that nobody asks for a review of the same entries at the same time
+        reviews = holds.list_open_reviews()
+        request = find_review(chosen, reviews) or ReviewRequest(asked_by=by, asked_at=at)
+        others = [review.asked_by for review in reviews if review != request and review.keys & chosen.keys]
+        if others:
+            names = get_text_list(sorted(set(others)), "and")
+            raise ReviewRefused(f"Some of these changes are in a review that {names} asked for. Leave them out.")
+        if request.state == State.APPROVED and is_about(request, chosen):
+            raise ReviewRefused(f"{request.decided_by} already approved these changes. Publish them, or comment.")
+        _bind(request, chosen, summary, State.WAITING)
+        request.asked_by, request.asked_by_id, request.asked_at = by, audit_log.find_user_id(by), at
+        request.decided_by, request.decided_by_id, request.decided_at = "", None, None
+        request.save()
+        _record(request, Action.ASKED, comment, by=by, at=at)
     return request
 
 
-def add_comment(*, version: str, comment: str, by: str, at: datetime) -> ReviewRequest:
-    """Add a comment to the open review. Raises ReviewRefused if there is none."""
+def add_comment(review: ReviewRequest, *, comment: str, by: str, at: datetime) -> ReviewRequest:
+    """Add a comment to an open review. Raises ReviewRefused if it is closed."""
     with transaction.atomic():
-        request = _lock_open_request()
-        _record(request, Action.COMMENTED, comment, version=version, by=by, at=at)
+        request = _lock_open_request(review)
+        _record(request, Action.COMMENTED, comment, by=by, at=at)
     return request
 
 
-def approve_draft(*, version: str, comment: str, by: str, at: datetime) -> ReviewRequest:
-    """Approve the draft with this version. Raises ReviewRefused, also for the person who asked."""
-    return _decide(Action.APPROVED, State.APPROVED, version=version, comment=comment, by=by, at=at)
+def approve_changes(
+    review: ReviewRequest, chosen: DraftSelection, *, summary: str, comment: str, by: str, at: datetime
+) -> ReviewRequest:
+    """Approve the selected changes. Raises ReviewRefused, also for the person who asked."""
+    return _decide(Action.APPROVED, State.APPROVED, review, chosen, summary, comment=comment, by=by, at=at)
 
 
-def request_changes(*, version: str, comment: str, by: str, at: datetime) -> ReviewRequest:
-    """Send the draft back, with what to change. Raises ReviewRefused, also for the person who asked."""
-    return _decide(Action.SENT_BACK, State.SENT_BACK, version=version, comment=comment, by=by, at=at)
+def request_changes(
+    review: ReviewRequest, chosen: DraftSelection, *, summary: str, comment: str, by: str, at: datetime
+) -> ReviewRequest:
+    """Send the selected changes back, with what to change. Raises ReviewRefused, also for the person who asked."""
+    return _decide(Action.SENT_BACK, State.SENT_BACK, review, chosen, summary, comment=comment, by=by, at=at)
 
 
-def withdraw_request(*, version: str, comment: str, by: str, at: datetime) -> ReviewRequest:
-    """Close the open review without a result. Raises ReviewRefused if there is none."""
+def withdraw_request(review: ReviewRequest, *, comment: str, by: str, at: datetime) -> ReviewRequest:
+    """Close an open review without a result. Raises ReviewRefused if it is closed."""
     with transaction.atomic():
-        request = _lock_open_request()
+        request = _lock_open_request(review)
         request.is_open, request.state = False, State.WITHDRAWN
         request.save()
-        _record(request, Action.WITHDRAWN, comment, version=version, by=by, at=at)
+        _record(request, Action.WITHDRAWN, comment, by=by, at=at)
     return request
 
 
-def close_as_published(release: Release, *, by: str, at: datetime) -> None:
-    """Close the open review, if there is one, because its draft is live now."""
+def close_as_published(
+    reviews: Iterable[ReviewRequest], outdated: Collection[ReviewRequest], release: Release, *, by: str, at: datetime
+) -> None:
+    """Close the open ones of some reviews, because their changes are live now.
+
+    An approval of `outdated` ones was for other contents: nobody decided about what was published.
+    """
     with transaction.atomic():
-        request = ReviewRequest.objects.select_for_update().filter(is_open=True).first()
-        if request is None:
-            return
-        request.is_open, request.state = False, State.PUBLISHED
-        request.save()
-        comment = f"As {release.short_name}."
-        ReviewComment.objects.create(
-            request=request, action=Action.PUBLISHED, text=comment, version=release.version, by=by, at=at
-        )  # the audit log has the release
+        for request in ReviewRequest.objects.select_for_update().filter(pk__in=[each.pk for each in reviews]):
+            if not request.is_open:
+                continue
+            comment = f"As {release.short_name}."
+            if request in outdated and request.state == State.APPROVED:
+                comment += f" The approval by {request.decided_by} was outdated: the changes had been edited since."
+                request.decided_by, request.decided_by_id, request.decided_at = "", None, None
+            request.is_open, request.state = False, State.PUBLISHED
+            request.save()
+            ReviewComment.objects.create(
+                request=request, action=Action.PUBLISHED, text=comment, version=release.version, by=by, at=at
+            )  # the audit log has the release
 
 
 def _decide(
-    action: ReviewComment.Action, state: ReviewRequest.State, *, version: str, comment: str, by: str, at: datetime
+    action: ReviewComment.Action,
+    state: ReviewRequest.State,
+    review: ReviewRequest,
+    chosen: DraftSelection,
+    summary: str,
+    *,
+    comment: str,
+    by: str,
+    at: datetime,
 ) -> ReviewRequest:
     with transaction.atomic():
-        request = _lock_open_request()
+        stored_releases.lock_live_version()
+        request = _lock_open_request(review)
+        if find_review(chosen, holds.list_open_reviews()) != request:
+            raise ReviewRefused("Select the changes of this review, and none of another one.")
         person = Person.find(by)
         if request.asker.is_same(person):
             raise ReviewRefused("You asked for this review, so somebody else must decide. You can comment.")
-        request.version, request.state, request.decided_at = version, state, at
-        request.decided_by, request.decided_by_id = by, person.user_id
+        _bind(request, chosen, summary, state)
+        request.decided_by, request.decided_by_id, request.decided_at = by, person.user_id, at
         request.save()
-        _record(request, action, comment, version=version, by=by, at=at)
+        _record(request, action, comment, by=by, at=at)
     return request
 
 
-def _lock_open_request() -> ReviewRequest:
-    request = ReviewRequest.objects.select_for_update().filter(is_open=True).first()
+def _bind(request: ReviewRequest, chosen: DraftSelection, summary: str, state: ReviewRequest.State) -> None:
+    """Set the changes that a review is about, with their contents."""
+    request.version, request.entries = snapshot.compute_version(chosen.after), chosen.hash_entries()
+    request.summary, request.state = summary[:200], state
+
+
+def _lock_open_request(review: ReviewRequest) -> ReviewRequest:
+    request = ReviewRequest.objects.select_for_update().filter(pk=review.pk, is_open=True).first()
     if request is None:
         raise ReviewRefused("This review is closed: it was published or withdrawn. Ask for a new one.")
     return request
 
 
-def _record(
-    request: ReviewRequest, action: ReviewComment.Action, comment: str, *, version: str, by: str, at: datetime
-) -> None:
+def _record(request: ReviewRequest, action: ReviewComment.Action, comment: str, *, by: str, at: datetime) -> None:
+    version = request.version
     ReviewComment.objects.create(request=request, action=action, text=comment, version=version, by=by, at=at)
-    audit_log.record_action("review", version, _AUDIT_ACTIONS[action], by=by, at=at, note=" ".join(comment.split()))
+    audit_log.record_action(
+        "review",
+        version,
+        _AUDIT_ACTIONS[action],
+        by=by,
+        at=at,
+        note=" ".join(comment.split()),
+        changes={"entries": [None, [name for _, name, _, _ in request.entries]]},
+    )
     notify_about(request, action, comment=comment, by=by, at=at)
 
 
 class OpenReview(NamedTuple):
-    """The open review in a sentence, and whether it waits for this user."""
+    """An open review in a sentence, and whether it waits for this user."""
 
+    pk: int
     sentence: str
     waits_for_me: bool
 
 
-def describe_open_review(*, user: str, may_decide: bool) -> OpenReview | None:
-    """Return the open review for a user, or None. It waits for the approvers, or for the requester."""
-    request = get_open_request()
-    if request is None:
-        return None
+def describe_open_reviews(*, user: str, may_decide: bool) -> list[OpenReview]:
+    """Return the open reviews for a user. A review waits for the approvers, or for the requester."""
+    return [_describe_review(review, user, may_decide=may_decide) for review in holds.list_open_reviews()]
+
+
+def _describe_review(request: ReviewRequest, user: str, *, may_decide: bool) -> OpenReview:
     is_asker = request.asked_by == user
     if request.state == State.WAITING:
         sentence = f"{'You' if is_asker else request.asked_by} asked for a review of {request.summary}."
-        return OpenReview(sentence, may_decide and not is_asker)
+        return OpenReview(request.pk, sentence, may_decide and not is_asker)
     decider = "You" if request.decided_by == user else request.decided_by
     if request.state == State.SENT_BACK:
-        return OpenReview(f"{decider} requested changes to {request.summary}.", is_asker)
-    return OpenReview(f"{decider} approved {request.summary}.", may_decide)
+        return OpenReview(request.pk, f"{decider} requested changes to {request.summary}.", is_asker)
+    return OpenReview(request.pk, f"{decider} approved {request.summary}.", may_decide)

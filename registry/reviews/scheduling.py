@@ -1,11 +1,13 @@
-"""Publish a reviewed draft at a time. Either that draft is published or nothing: the person is notified."""
+"""Publish reviewed changes at a time. Either exactly these go live or nothing: the person is notified."""
 
 import logging
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from functools import partial
+from typing import NamedTuple
 
 from django.contrib.auth.models import User
-from django.db import IntegrityError, transaction
+from django.db import transaction
 from django.utils import timezone
 
 from audit import audit_log
@@ -15,10 +17,13 @@ from core.background import leases
 from core.background.poller import run_in_background
 from registry.drafts import draft
 from registry.models import ScheduledPublish
-from registry.releases import lifecycle, publishing, stored_releases
+from registry.releases import lifecycle, publishing, selection, stored_releases
+from registry.releases.selection import DraftSelection
 from registry.reviews import approval as reviewed_publishing
-from registry.reviews import requests
+from registry.reviews import holds, requests
 from registry.reviews.approval import ApprovalMissing
+from registry.reviews.holds import EntriesHeld
+from registry.snapshot import snapshot
 
 log = logging.getLogger(__name__)
 
@@ -27,33 +32,33 @@ MAX_AHEAD = timedelta(days=90)
 
 State = ScheduledPublish.State
 
-DRAFT_CHANGED = "The draft has changed since it was scheduled. Review it again, then publish or schedule it."
-LIVE_CHANGED = (
-    "Another release was made live since it was scheduled, so the changes would differ. Review the draft again."
-)
+MAX_ATTEMPTS = 5  # while others make releases live
+
 REFUSALS = (
     publishing.NotPublishable,
     publishing.ReasonMissing,
     publishing.LossReasonMissing,
     ApprovalMissing,
+    EntriesHeld,
     lifecycle.AlreadyWithdrawn,
-    draft.DraftChanged,
 )
 
 
 class NotScheduled(Exception):
-    """The draft cannot be scheduled. The message says why."""
+    """The changes cannot be scheduled. The message says why."""
 
 
-def get_waiting() -> ScheduledPublish | None:
-    """Return the publish that waits for its time, or None."""
-    return ScheduledPublish.objects.filter(state=State.WAITING).first()
+class WaitingPublish(NamedTuple):
+    """A publish that waits for its time, and the names of entries that changed since, because of which it will fail."""
+
+    row: ScheduledPublish
+    changed: list[str]
 
 
-def is_stale(waiting: ScheduledPublish) -> bool:
-    """Return whether the draft or the live release has changed since, so that nothing will be published."""
-    live = stored_releases.get_live_version()
-    return (waiting.version, waiting.live_version) != (publishing.compute_draft_version(), live)
+def list_waiting(rows: Iterable[ScheduledPublish] | None = None) -> list[WaitingPublish]:
+    """Return the publishes that wait for their time, the next one first. Pass the `rows` if they are loaded."""
+    waiting = holds.list_waiting() if rows is None else rows
+    return [WaitingPublish(row, holds.find_state(row).changed) for row in waiting]
 
 
 def get_last_failed() -> ScheduledPublish | None:
@@ -66,9 +71,8 @@ def get_last_failed() -> ScheduledPublish | None:
 
 
 def schedule_publish(
+    chosen: DraftSelection,
     *,
-    version: str,
-    live_version: str,
     summary: str,
     publish_at: datetime,
     note: str,
@@ -77,27 +81,27 @@ def schedule_publish(
     by: str,
     at: datetime,
 ) -> ScheduledPublish:
-    """Schedule the draft with this version. Raises NotScheduled."""
+    """Schedule the selected changes. Raises NotScheduled and EntriesHeld."""
     if publish_at <= at:
         raise NotScheduled("This time has passed. Choose a later one, or publish now.")
     if publish_at > at + MAX_AHEAD:
         raise NotScheduled(f"Choose a time within {MAX_AHEAD.days} days.")
-    try:
-        with transaction.atomic():
-            row = ScheduledPublish.objects.create(
-                version=version,
-                live_version=live_version,
-                summary=summary[:200],
-                publish_at=publish_at,
-                note=note,
-                accepted=accepted,
-                accepted_loss=accepted_loss,
-                created_by=by,
-                created_at=at,
-            )
-            _record(row, AuditEntry.Action.ADDED, by=by, at=at, note=f"for {publish_at:%Y-%m-%d %H:%M %Z}: {note}")
-    except IntegrityError:
-        raise NotScheduled("A publish is already scheduled. Cancel it first.") from None
+    with transaction.atomic():
+        stored_releases.lock_live_version()  # so that nobody schedules the same entries at the same time
+        holds.check_holds(chosen)
+        row = ScheduledPublish.objects.create(
+            entries=chosen.hash_entries(),
+            version=snapshot.compute_version(chosen.after),
+            live_version=chosen.live.version if chosen.live else "",
+            summary=summary[:200],
+            publish_at=publish_at,
+            note=note,
+            accepted=accepted,
+            accepted_loss=accepted_loss,
+            created_by=by,
+            created_at=at,
+        )
+        _record(row, AuditEntry.Action.ADDED, by=by, at=at, note=f"for {publish_at:%Y-%m-%d %H:%M %Z}: {note}")
     return row
 
 
@@ -112,7 +116,7 @@ def cancel_publish(row: ScheduledPublish, *, by: str, at: datetime) -> bool:
 
 
 def publish_when_due(at: datetime) -> bool:
-    """Publish the scheduled draft that is due, in the background. Returns False: only one can be due."""
+    """Publish changes that are due, in the background. Returns False: others that are due follow at the next call."""
     row = leases.claim(ScheduledPublish.objects.filter(state=State.WAITING, publish_at__lte=at), LEASE)
     if row is not None:
         run_in_background("scheduled publish", partial(publish_claimed, row))
@@ -120,7 +124,7 @@ def publish_when_due(at: datetime) -> bool:
 
 
 def publish_claimed(row: ScheduledPublish) -> None:
-    """Publish a claimed draft, or record why not. What was done before a process died is not done twice."""
+    """Publish claimed changes, or record why not. What was done before a process died is not done twice."""
     if not ScheduledPublish.objects.filter(pk=row.pk, state=State.WAITING).exists():
         return  # cancelled
     try:
@@ -129,36 +133,42 @@ def publish_claimed(row: ScheduledPublish) -> None:
     except Exception as error:
         log.error("scheduled_publish.failed\n%s", logs.format_safely(error))
         reason = f"An error stopped it: {type(error).__name__}. The log has more. Publish it by hand."
-    if stored_releases.is_live(row.version):
-        reason = ""  # another process, which was taken for dead, has published it meanwhile
+    if reason and holds.find_state(row).is_live:
+        reason = ""  # another process, which was taken for dead, has published them meanwhile
     _finish(row, reason, timezone.now())
 
 
 def _publish(row: ScheduledPublish, at: datetime) -> str:
-    """Publish the draft of a row and return "", or return why it is not published."""
-    if stored_releases.is_live(row.version):
+    """Publish the changes of a row and return "", or return why they are not published."""
+    if holds.find_state(row).is_live:
         return ""  # done before a process died, or by somebody
     if not _may_publish(row.created_by):
         return f"{row.created_by} can no longer publish. Somebody else must publish or schedule it."
-    live = stored_releases.get_live_release()
-    if publishing.compute_draft_version() != row.version:
-        return DRAFT_CHANGED
-    if row.live_version != (live.version if live else ""):
-        return LIVE_CHANGED
-    try:
-        reviewed_publishing.publish_reviewed(
-            note=row.note,
-            by=row.created_by,
-            at=at,
-            accepted=row.accepted,
-            accepted_loss=row.accepted_loss,
-            seen=row.version,
-        )
-    except lifecycle.AlreadyLive:
+    for _ in range(MAX_ATTEMPTS):
+        chosen = selection.load_entries(row.keys)
+        if changed := holds.find_state(row, chosen).changed:
+            verb = "has" if len(changed) == 1 else "have"
+            what = f"{holds.join_names(changed)} {verb} changed since this was scheduled"
+            return f"{what}. Review the changes again, then publish or schedule them."
+        try:
+            reviewed_publishing.publish_reviewed(
+                note=row.note,
+                by=row.created_by,
+                at=at,
+                accepted=row.accepted,
+                accepted_loss=row.accepted_loss,
+                seen=snapshot.compute_version(chosen.after),
+                only=row.keys,
+                own=row,
+            )
+        except lifecycle.AlreadyLive:
+            return ""
+        except (lifecycle.LiveChanged, draft.DraftChanged):
+            continue  # somebody published other changes: these go into that release
+        except REFUSALS as error:
+            return str(error)
         return ""
-    except REFUSALS as error:
-        return str(error)
-    return ""
+    return "Others published again and again at that time. Publish the changes by hand."
 
 
 def _may_publish(name: str) -> bool:
@@ -180,4 +190,5 @@ def _finish(row: ScheduledPublish, reason: str, at: datetime) -> None:
 
 
 def _record(row: ScheduledPublish, action: AuditEntry.Action, *, by: str, at: datetime, note: str) -> None:
-    audit_log.record_action("schedule", row.version, action, by=by, at=at, note=note)
+    changes = {"entries": [None, [name for _, name, _, _ in row.entries]]}
+    audit_log.record_action("schedule", row.version, action, by=by, at=at, note=note, changes=changes)

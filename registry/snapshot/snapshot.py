@@ -54,6 +54,11 @@ def list_entries(copy_kind: CopyKind) -> list[dict[str, Any]]:
     else:
         rows = copy_kind.model._default_manager.values(*copy_kind.fields)
         entries = [_drop_empty(fields, keep=copy_kind.kept_fields) for fields in rows]
+    return sort_entries(copy_kind, entries)
+
+
+def sort_entries(copy_kind: CopyKind, entries: Iterable[Entry]) -> list[Entry]:
+    """Return entries of one kind in the order of a snapshot."""
     return sorted(entries, key=lambda entry: [str(entry.get(field, "")) for field in copy_kind.name_fields])
 
 

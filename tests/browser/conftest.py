@@ -27,6 +27,7 @@ from notifications import outbox
 from notifications.outbox import OutgoingMessage
 from registry.drafts import switch_service
 from registry.models import Connection, EvalCase, OpEmbedding, ScheduledPublish
+from registry.releases.selection import load_selection
 from registry.reviews import requests
 from tests.services.conftest import serve, set_up_store, store
 from tests.support.clients.oauth_client import register_application
@@ -157,7 +158,7 @@ def _rows(server: Server) -> dict[str, Any]:
     with override_settings(GATEWAY_SENDS_EMAIL=True):
         message = OutgoingMessage("review.asked", "<b>ana</b> asks for a review", "Please", "/admin/", "ana")
         outbox.notify(message, recipients=["<ben>@example.com"], at=at + timedelta(days=1))  # not sent meanwhile
-    requests.ask_for_review(version="0" * 64, summary="1 op", comment="<b>See</b>", by="ana", at=at)
+    requests.ask_for_review(load_selection(), summary="1 op", comment="<b>See</b>", by="ana", at=at)
     ScheduledPublish.objects.create(
         version="0" * 64,
         summary="1 op",

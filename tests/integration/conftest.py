@@ -41,6 +41,7 @@ from notifications import outbox
 from notifications.outbox import OutgoingMessage
 from registry.drafts import switch_service
 from registry.models import Connection, EvalCase, OpEmbedding, ScheduledPublish
+from registry.releases.selection import load_selection
 from registry.reviews import requests
 from tests.support.clients.api import Api
 from tests.support.clients.oauth_client import register_application
@@ -156,7 +157,7 @@ def row_of_every_model(api: Api) -> None:
         outbox.notify(
             message, recipients=["<ben>@example.com"], at=timezone.now() + timedelta(days=1)
         )  # not sent meanwhile
-    requests.ask_for_review(version="0" * 64, summary="1 op", comment="<b>See</b>", by="ana", at=timezone.now())
+    requests.ask_for_review(load_selection(), summary="1 op", comment="<b>See</b>", by="ana", at=timezone.now())
     ScheduledPublish.objects.create(
         version="0" * 64,
         summary="1 op",

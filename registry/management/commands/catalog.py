@@ -1,7 +1,7 @@
 import getpass
 import sys
 from argparse import ArgumentParser
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
@@ -20,11 +20,13 @@ from audit.models import AuditEntry
 from registry.drafts import draft
 from registry.files import export, yaml_format
 from registry.models import Release
-from registry.releases import lifecycle, publishing, restore, stored_releases
+from registry.releases import lifecycle, publishing, restore, review, selection, stored_releases, unpublished
+from registry.releases.stored_releases import EntryKey
 from registry.reviews import approval as reviewed_publishing
 from registry.reviews import cohort_release
 from registry.reviews.approval import ApprovalMissing
 from registry.reviews.cohort_release import CohortPlan, CohortRefused
+from registry.reviews.holds import EntriesHeld
 from registry.snapshot import diff, snapshot
 from registry.snapshot.entries import Snapshot
 from registry.text.cleanup import escape_for_terminal
@@ -152,20 +154,22 @@ class Command(BaseCommand):
 
     def _publish(self, options: dict[str, Any]) -> None:
         try:
-            with _explain_refusals():
+            with _explain_refusals(options["only"]):
                 release = reviewed_publishing.publish_reviewed(**_get_publish_arguments(options))
         except lifecycle.AlreadyLive:
             self.stdout.write("Nothing to publish: the draft matches the live release.")
         else:
-            self.stdout.write(f"Release {release} with {release.op_count} ops is live.")
+            self.stdout.write(f"Release {release} with {release.op_count} ops is live.{_describe_left(release)}")
 
     def _release(self, options: dict[str, Any]) -> None:
         name = options["cohort"]
         if options["everyone"]:
+            if options["only"]:
+                raise CommandError("--only selects changes of the draft. Leave it out with --everyone.")
             self._make_live(name, note=options["note"], by=options["by"])
             return
         plan = CohortPlan(name, options["percentage"], options["users"], not options["no_stop"])
-        with _explain_refusals():
+        with _explain_refusals(options["only"]):
             release, cohort = cohort_release.release_draft_to_cohort(plan, **_get_publish_arguments(options))
         self.stdout.write(
             f"Release {release} is on the cohort {cohort.name}: {cohort.percentage:f}% and {len(cohort.listed)} users. "
@@ -212,21 +216,34 @@ class Command(BaseCommand):
 
 
 @contextmanager
-def _explain_refusals() -> Iterator[None]:
-    """Turn the reasons why a draft cannot be published into errors of the command."""
+def _explain_refusals(patterns: Sequence[str] = ()) -> Iterator[None]:
+    """Turn the reasons why changes of the draft cannot be published into errors of the command."""
     try:
         yield
     except publishing.NotPublishable as error:
-        raise CommandError("\n".join(str(problem) for problem in error.problems)) from None
+        lines = [str(problem) for problem in error.problems]
+        if patterns:
+            missing = review.review_draft(lambda changes: selection.match_changes(changes, patterns)).missing
+            needed = dict.fromkeys(change.name for each in missing for change in each.needed)
+            lines += [f"Select as well: {' '.join(needed)}"] if needed else []
+        raise CommandError("\n".join(lines)) from None
     except publishing.LossReasonMissing as error:
         hint = "Give the reason with --loss-reason TEXT. manage.py run_evals lists all."
         raise CommandError(f"{escape_for_terminal(str(error))}\n{hint}") from None
-    except (lifecycle.AlreadyWithdrawn, ApprovalMissing, CohortRefused) as error:
+    except (lifecycle.AlreadyWithdrawn, lifecycle.LiveChanged, ApprovalMissing, EntriesHeld, CohortRefused) as error:
         raise CommandError(escape_for_terminal(str(error))) from None
+
+
+def _describe_left(release: Release) -> str:
+    count = sum(map(len, unpublished.find_unpublished_names().values()))
+    if release.selected_entries is None or not count:
+        return ""
+    return f" {count} change{pluralize(count)} stay{pluralize(count, 's,')} in the draft."
 
 
 def _get_publish_arguments(options: dict[str, Any]) -> dict[str, Any]:
     return {
+        "only": _select_changes(options["only"]),
         "note": options["note"],
         "by": options["by"],
         "at": timezone.now(),
@@ -235,8 +252,25 @@ def _get_publish_arguments(options: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def _select_changes(patterns: Sequence[str]) -> frozenset[EntryKey] | None:
+    if not patterns:
+        return None
+    try:
+        return selection.load_selection(lambda changes: selection.match_changes(changes, patterns)).keys
+    except selection.NothingSelected as error:
+        raise CommandError(escape_for_terminal(str(error))) from None
+
+
 def _add_publish_options(part: ArgumentParser) -> None:
     part.add_argument("--note", required=True, help="what changed and why; also the reason for warnings")
+    part.add_argument(
+        "--only",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="PATTERN",
+        help="only these entries of the draft, such as onto.task.*; the others stay in the draft",
+    )
     part.add_argument("--loss-reason", default="", metavar="TEXT", help="why it is right to lose eval cases")
     _add_actor_option(part)
 

@@ -92,7 +92,7 @@ def test_text_that_people_write_is_shown_as_text_and_kept(changed: None, admin_c
     has_marks = not text.isprintable()
 
     send(admin_client, REVIEW, {"step": "ask", "comment": text, "seen": read_seen(admin_client)})
-    send(admin_client, REVIEW, {"step": "comment", "comment": text})
+    send(admin_client, REVIEW, {"step": "comment", "comment": text, "about": str(ReviewRequest.objects.get().pk)})
     send(admin_client, REVIEW, {"when": "later", "note": text, "publish_at": later, "seen": read_seen(admin_client)})
     send(admin_client, "admin:registry_release_name", {"name": text, "labels": text}, live.pk)
     for page, query in (("analytics_operationevent_changelist", "ok__exact=0"), ("report_ops", "days=7")):

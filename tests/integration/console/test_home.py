@@ -19,7 +19,7 @@ from audit.models import AuditEntry
 from gateway.models import ApiKey, Client
 from registry.drafts import switch_service
 from registry.models import Activation, Op, ScheduledPublish
-from registry.releases import publishing, stored_releases
+from registry.releases import publishing, selection, stored_releases
 from registry.reviews import requests
 from tests.support.clients.api import Api
 from tests.support.console.admin_pages import read_text
@@ -257,9 +257,10 @@ def test_home_tells_an_auditor_of_keys_and_failed_sign_ins(api: Api, admin_clien
 
 
 def test_home_says_whom_the_open_review_waits_for(api: Api, admin_client: HttpClient) -> None:
-    requests.ask_for_review(version="0" * 64, summary="2 ops", comment="", by="<b>ed</b>", at=timezone.now())
+    chosen = selection.load_selection()
+    review = requests.ask_for_review(chosen, summary="2 ops", comment="", by="<b>ed</b>", at=timezone.now())
     asked = read_home(admin_client)
-    requests.approve_draft(version="0" * 64, comment="", by="admin", at=timezone.now())
+    requests.approve_changes(review, chosen, summary="2 ops", comment="", by="admin", at=timezone.now())
     approved = read_home(admin_client)
 
     assert "waits for you" in asked
@@ -276,9 +277,8 @@ def test_home_says_what_is_scheduled_and_why_it_was_not_published(api: Api, admi
 
     assert "2 ops scheduled for" in page
     assert "by &lt;b&gt;ed&lt;/b&gt;." in page
-    assert "will not be published" in page  # it has the hash of no draft
-    version, live_version = publishing.compute_draft_version(), stored_releases.get_live_version()
-    ScheduledPublish.objects.update(version=version, live_version=live_version)
+    assert "will not be published" in page  # it has no entries, as one of an earlier version
+    ScheduledPublish.objects.update(entries=selection.load_selection().hash_entries())
     assert "will not be published" not in read_home(admin_client)
     ScheduledPublish.objects.update(state="failed", ended_at=at, reason="The draft has changed <b>since</b>.")
     page = read_home(admin_client)

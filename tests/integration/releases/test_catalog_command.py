@@ -10,12 +10,14 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
+from analytics.rollout.models import Cohort
 from audit.models import AuditEntry
 from registry.files import loader
 from registry.models import Activation, Group, Op, PromptSection
 from registry.releases import publishing, stored_releases
 from registry.snapshot import snapshot
 from tests.support.rows import catalog_fixture
+from tests.support.upstreams import any_upstream
 
 pytestmark = pytest.mark.django_db
 
@@ -173,6 +175,29 @@ def test_publish_and_rollback_print_the_live_release(run_catalog: Any) -> None:
     run_catalog("rollback", second.version[:10])
     assert stored_releases.get_live_release() == second
     assert "Nothing to publish" in run_catalog("publish", "--note", "Again")
+
+
+def test_publish_only_some_entries_says_what_else_they_need(run_catalog: Any) -> None:
+    Op.objects.filter(op=PATH).update(summary="Other words")
+    Group.objects.create(path="crm", summary="Customers")
+    op = Op.objects.get(op="onto.task.get")
+    op.pk, op.op, op.tool_name = None, "crm.read", "crm_read"
+    op.connection = any_upstream.get_or_create_connection()
+    op.save()
+
+    with pytest.raises(CommandError, match=r"The group crm is missing.*\nSelect as well: crm$"):
+        run_catalog("publish", "--note", "CRM", "--only", "crm.*")
+    with pytest.raises(CommandError, match=r"No unpublished change matches shop\.\*\."):
+        run_catalog("publish", "--note", "CRM", "--only", "shop.*", "crm")
+    with pytest.raises(CommandError, match="Leave it out with --everyone"):
+        run_catalog("release", "--cohort", "a", "--everyone", "--note", "CRM", "--only", "crm")
+    output = run_catalog("publish", "--note", "CRM", "--only", "crm.*", "crm")
+
+    live = stored_releases.get_live_release()
+    assert f"Release {live} with {live.op_count} ops is live. 1 change stays in the draft." in output
+    assert live.selected_entries == [["group", "crm"], ["op", "crm.read"]]
+    run_catalog("release", "--cohort", "first", "--note", "Words", "--only", PATH)
+    assert Cohort.objects.get().variant == publishing.compute_draft_version()
 
 
 def test_rollback_refuses_invalid_versions(run_catalog: Any) -> None:

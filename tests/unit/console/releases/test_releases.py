@@ -10,9 +10,9 @@ from django.utils import timezone
 
 from console import diff_view
 from registry.models import Activation, Op, Release, ScheduledPublish
-from registry.releases import lifecycle, publishing
+from registry.releases import lifecycle, publishing, selection
 from tests.support.console.admin_pages import get_registry_url, read_text
-from tests.support.rows.copy_rows import make_op
+from tests.support.rows.copy_rows import change_row, make_op
 
 pytestmark = pytest.mark.django_db
 
@@ -62,9 +62,9 @@ def test_timeline_shows_what_was_live_when_and_links_to_it(
 def test_timeline_shows_names_and_notes_as_text_and_what_comes_next(admin_client: Client, published: Release) -> None:
     lifecycle.name_release(published, name=HOSTILE, labels=[], by="ann", at=timezone.now())
     Activation.objects.update(note=HOSTILE, lost_because=HOSTILE)
+    change_row(Op.objects.get(), summary="Changed")
     ScheduledPublish.objects.create(
-        version=publishing.compute_draft_version(),
-        live_version=published.version,
+        entries=selection.load_selection().hash_entries(),
         summary="2 ops",
         publish_at=timezone.now(),
         created_by="ada",

@@ -15,7 +15,7 @@ from registry.models import Activation, Op, Release, ReviewComment, ReviewReques
 from registry.releases import stored_releases
 from tests.support.console.admin_pages import get_registry_url, read_text
 from tests.support.console.staff import sign_in
-from tests.support.rows.copy_rows import change_row
+from tests.support.rows.copy_rows import change_row, make_op
 
 pytestmark = pytest.mark.django_db
 
@@ -38,8 +38,14 @@ def change_op(summary: str, by: str = "ed") -> None:
 
 
 def take_step(client: Client, step: str, comment: str = "", **fields: str) -> HttpResponse:
-    seen = client.get(reverse(URL)).context["review"].seen
-    return client.post(reverse(URL), {"step": step, "comment": comment, "seen": seen} | fields, follow=True)
+    page = client.get(reverse(URL)).context
+    form = {
+        "step": step,
+        "comment": comment,
+        "seen": page["review"].seen,
+        "about": getattr(page["open_request"], "pk", ""),
+    }
+    return client.post(reverse(URL), form | fields, follow=True)
 
 
 def publish(client: Client, **fields: str) -> HttpResponse:
@@ -237,7 +243,7 @@ def test_other_person_publishes_without_an_approval(changed: Release, admin: Cli
 def test_asker_who_edited_nothing_needs_another_person_too(changed: Release, admin: Client) -> None:
     take_step(admin, "ask")
 
-    assert "You asked for the review of this draft" in read_text(publish(admin))
+    assert "You asked for the review of these changes" in read_text(publish(admin))
     assert stored_releases.get_live_release() == changed
 
 
@@ -264,7 +270,8 @@ def test_mails_go_to_those_who_may_approve_and_the_answer_to_who_asked(
     ]
     asked = Notification.objects.get(event="review.asked")
     assert asked.text == "ed asks for a review of 1 op.\n\nIs it <b>clearer</b>?"
-    assert asked.link.endswith("/admin/registry/release/review/#discussion")
+    review = ReviewRequest.objects.get()
+    assert asked.link.endswith(f"/admin/registry/release/review/?review={review.pk}#discussion")
 
 
 @pytest.mark.both_databases
@@ -279,3 +286,79 @@ def test_message_that_cannot_be_sent_shows_on_the_desk(changed: Release, editor:
     assert "1 message could not be sent." in page
     assert "The mail server answered 550." in listed
     assert "could not be sent" not in read_text(editor.get(reverse(URL)))
+
+
+def import_op(by: str = "bob") -> None:
+    """Add another op to the draft, as an import does."""
+    make_op("onto.task.copy")
+    change_row(Op.objects.get(op="onto.task.copy"), by=by, summary="Copy a task")
+
+
+@pytest.mark.both_databases
+@pytest.mark.usefixtures("second_person")
+def test_approval_is_bound_to_its_entries_not_to_the_draft(published: Release, admin: Client) -> None:
+    change_op("By Ada", by="ada")
+    take_step(admin, "ask")
+    take_step(sign_in("bob", role="Admin"), "approve")
+    import_op(by="ada")
+
+    together = read_text(publish(admin))
+    review = ReviewRequest.objects.get()
+    page = read_text(admin.get(f"{reverse(URL)}?review={review.pk}"))
+    alone = admin.get(f"{reverse(URL)}?review={review.pk}").context
+    admin.post(f"{reverse(URL)}?review={review.pk}", {"seen": alone["review"].seen, "note": "Approved"})
+
+    assert "You changed onto.task.copy, so a second person" in together
+    assert "bob approved this draft" in page
+    live = Activation.objects.get(is_live=True).release
+    assert (live.op_count, live.selected_entries) == (1, [["op", "onto.task.add"]])
+    review.refresh_from_db()
+    assert (review.state, review.decided_by) == ("published", "bob")
+    assert "You changed onto.task.copy, so a second person" in read_text(publish(admin))  # before that release
+
+
+def test_review_of_selected_changes_leaves_the_others_to_another_review(
+    changed: Release, editor: Client, admin: Client
+) -> None:
+    import_op()
+    for name in ("onto.task.add", "onto.task.copy"):
+        editor.post(reverse(URL), {"step": "select", "change": [f"op:{name}"]})
+        take_step(editor, "ask")
+
+    first, second = ReviewRequest.objects.order_by("pk")
+    page = admin.get(reverse(URL))
+    shown = admin.get(f"{reverse(URL)}?review={second.pk}").context
+
+    assert [[*each.keys] for each in (first, second)] == [[("op", "onto.task.add")], [("op", "onto.task.copy")]]
+    assert page.context["open_request"] is None
+    assert read_text(page).count("Show only these changes</a>") == 2
+    assert (shown["open_request"], shown["other_reviews"]) == (second, [first])
+    both = take_step(admin, "ask")
+    assert "Some of these changes are in a review that ed asked for." in read_text(both)
+    publish(admin)
+    assert set(ReviewRequest.objects.values_list("state", flat=True)) == {"published"}
+
+
+def test_part_of_a_review_cannot_be_published_alone(changed: Release, editor: Client, admin: Client) -> None:
+    import_op()
+    take_step(editor, "ask")
+    admin.post(reverse(URL), {"step": "select", "change": ["op:onto.task.add"]})
+
+    page = read_text(publish(admin))
+
+    told = "onto.task.add is in the review that ed asked for, together with onto.task.copy. Select all of them or none"
+    assert told in page
+    assert stored_releases.get_live_release() == changed
+    assert "Some of these changes are in a review that ed asked for." in read_text(take_step(admin, "ask"))
+
+
+def test_outdated_approval_is_not_named_as_the_decision(changed: Release, editor: Client, admin: Client) -> None:
+    take_step(editor, "ask")
+    take_step(admin, "approve")
+    change_op("Changed again", by="ed")
+
+    publish(sign_in("bob", role="Admin"))
+
+    request = ReviewRequest.objects.get()
+    assert (request.state, request.decided_by) == ("published", "")
+    assert "The approval by ada was outdated" in ReviewComment.objects.get(action="published").text

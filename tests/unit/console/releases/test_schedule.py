@@ -19,7 +19,7 @@ from registry.models import Activation, Connection, Op, Release, ScheduledPublis
 from registry.releases import lifecycle, publishing, stored_releases
 from registry.reviews import scheduling
 from tests.support.console.admin_pages import get_registry_url, read_text
-from tests.support.rows.copy_rows import change_row
+from tests.support.rows.copy_rows import change_row, make_op
 
 pytestmark = pytest.mark.django_db
 
@@ -59,7 +59,7 @@ def test_reviewed_draft_is_published_at_its_time(
     page = read_text(schedule(admin_client, note=HOSTILE))
     version = publishing.compute_draft_version()
 
-    assert "if it has not changed by then." in page
+    assert "if none of them has changed by then." in page
     assert f"Scheduled for {timezone.now() + LATER:%d}".replace(" 0", " ") in page
     assert html.escape(HOSTILE) in page
     assert HOSTILE not in page
@@ -118,7 +118,7 @@ def test_checks_run_again_at_the_time(
     admin_client: Client, changed: Release, monkeypatch: pytest.MonkeyPatch, change: Callable[[], int], reason: str
 ) -> None:
     schedule(admin_client)
-    assert "A publish is already scheduled. Cancel it first." in read_text(schedule(admin_client))
+    assert "onto.task.add is scheduled for" in read_text(schedule(admin_client))
     change()
 
     row = run_job(monkeypatch)
@@ -257,3 +257,64 @@ def test_last_editor_needs_an_approval_to_schedule(admin_client: Client, changed
 
     assert "a second person who can publish must approve" in read_text(schedule(admin_client))
     assert not ScheduledPublish.objects.exists()
+
+
+def import_op() -> None:
+    """Change the draft as an import of another op does."""
+    make_op("onto.task.copy")
+
+
+@pytest.mark.both_databases
+def test_other_changes_void_no_schedule(
+    admin_client: Client, changed: Release, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    schedule(admin_client)
+    import_op()
+    page = read_text(admin_client.get(reverse(URL)))
+    publishing.publish_draft(note="Import", by="ben", at=timezone.now(), only=[("op", "onto.task.copy")])
+
+    row = run_job(monkeypatch)
+
+    assert "will not be published" not in page
+    assert (row.state, row.reason) == ("published", "")
+    live = Activation.objects.get(is_live=True).release
+    assert live.op_count == 2
+    assert '"summary":"Changed"' in live.content
+
+
+def test_scheduled_entries_are_left_out_and_cannot_be_published_before(admin_client: Client, changed: Release) -> None:
+    schedule(admin_client)
+    import_op()
+    context = admin_client.get(reverse(URL)).context
+    assert [change.name for change in context["review"].changes] == ["onto.task.copy"]
+
+    admin_client.post(reverse(URL), {"step": "select", "change": ["op:onto.task.add", "op:onto.task.copy"]})
+    page = admin_client.get(reverse(URL))
+    form = {"seen": page.context["review"].seen, "note": "All"}
+    refused = read_text(admin_client.post(reverse(URL), form))
+
+    assert "onto.task.add is scheduled for" in read_text(page)
+    assert "Leave it out, or cancel the schedule." in refused
+    assert stored_releases.get_live_release() == changed
+    admin_client.post(reverse(URL), {"step": "leave_held"})
+    assert [each.name for each in admin_client.get(reverse(URL)).context["review"].changes] == ["onto.task.copy"]
+
+
+@pytest.mark.both_databases
+def test_two_schedules_of_different_entries_are_both_published(
+    admin_client: Client, changed: Release, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    schedule(admin_client, note="First")
+    import_op()
+    schedule(admin_client, note="Second")
+    monkeypatch.setattr(scheduling, "run_in_background", lambda _, work: work())
+
+    for _ in range(2):
+        scheduling.publish_when_due(timezone.now() + LATER)
+
+    assert set(ScheduledPublish.objects.values_list("note", "state")) == {
+        ("First", "published"),
+        ("Second", "published"),
+    }
+    live = Activation.objects.get(is_live=True).release
+    assert live.version == publishing.compute_draft_version()

@@ -8,6 +8,7 @@ from django.test.utils import CaptureQueriesContext
 
 from audit.models import AuditEntry
 from registry.drafts import draft, edits, history
+from registry.drafts.history import FreezeTimes
 from registry.files import loader
 from registry.models import Agent, Group, Op, OpAlias, Pin, PromptSection
 from registry.snapshot import diff, snapshot
@@ -267,6 +268,6 @@ def test_editors_are_listed_last_first() -> None:
     for by in ("ann", "bob", "ann"):
         draft.write_entry(Kind.OP, PATH, entry(summary=f"By {by} {len(list_changes())}"), by=by, at=AT, note="")
 
-    assert history.list_editors(since=None) == {("op", PATH): ["ann", "bob"]}
-    assert history.list_editors(since=AT) == {}
+    assert history.list_editors(since=FreezeTimes()) == {("op", PATH): ["ann", "bob"]}
+    assert history.list_editors(since=FreezeTimes(AT)) == {}
     assert [each.by for each in history.list_changes(Kind.OP, PATH)] == ["ann", "bob", "ann"]

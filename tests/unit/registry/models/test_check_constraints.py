@@ -60,9 +60,7 @@ VIOLATIONS: dict[str, Any] = {
     "upstream_definition_once": lambda: [definition(), definition()],
     "eval_case_request_not_empty": lambda: EvalCase.objects.create(request="", op="a.b"),
     "eval_case_set_known": lambda: EvalCase.objects.create(request="x", op="a.b", case_set="other"),
-    "review_one_open": lambda: [review(), review()],
     "review_open_until_end": lambda: review(state="published"),
-    "scheduled_publish_one_waits": lambda: [scheduled(), scheduled()],
     "scheduled_publish_ends_once": lambda: scheduled(state="published"),
     "activation_one_live": lambda: [activation("a"), activation("b")],
     "release_withdrawn_has_reason": lambda: Release.objects.filter(activations=activation("a")).update(withdrawn_at=AT),
@@ -78,8 +76,6 @@ COLUMNS = {
     "group_discovery_name_unique": "registry_group.discovery_name",
     "pin_place_unique": "registry_pin.surface, registry_pin.context, registry_pin.model_family",
     "upstream_definition_once": "registry_upstreamdefinition.connection_id, registry_upstreamdefinition.upstream_name",
-    "review_one_open": "registry_reviewrequest.is_open",
-    "scheduled_publish_one_waits": "registry_scheduledpublish.state",
     "switch_once_a_target": "registry_switch.kind, registry_switch.name",
     "vocabulary_meaning_unique": "registry_vocabulary.kind, registry_vocabulary.argument, registry_vocabulary.meaning, "
     "registry_vocabulary.ops",

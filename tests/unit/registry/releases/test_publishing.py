@@ -5,7 +5,7 @@ import threading
 
 import pytest
 from django.core.exceptions import ValidationError
-from django.db import IntegrityError, connection
+from django.db import connection
 
 from audit.models import AuditEntry
 from core.text import json_text
@@ -335,7 +335,7 @@ def test_concurrent_publishers_leave_one_live_release(live_before: bool) -> None
         try:
             lifecycle.activate_release(version=version, note="Race", by="tests", at=AT)
             ended.append("live")
-        except IntegrityError as error:  # the constraint reported that another one was first
+        except lifecycle.LiveChanged as error:  # the constraint reported that another one was first
             ended.append(type(error).__name__)
         finally:
             connection.close()
