@@ -7,6 +7,10 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any, cast
 
+from django.contrib.auth.models import User
+from django.db.models import F
+
+from audit.models import AuditEntry
 from core.text import json_text
 from registry.models import Activation, Release
 from registry.releases import publishing, stored_releases
@@ -43,9 +47,18 @@ def get_or_create_releases(live: Release, at: datetime) -> tuple[Release, Releas
 
 
 def backdate_live_release(at: datetime) -> None:
-    """Let the release that set-up made live be older than the demo activity, which it serves."""
-    Activation.objects.filter(is_live=True, activated_at__gt=at - AGE).update(activated_at=at - AGE)
-    Release.objects.filter(activations__is_live=True, created_at__gt=at - AGE).update(created_at=at - AGE)
+    """Let the releases that set-up made be older than the demo activity, which the live one serves.
+
+    All of them, the activations and the audit entries move by the same time, so that their order stays.
+    """
+    people = User.objects.values("username")  # what they did stays as it was
+    live = Activation.objects.filter(is_live=True).first()
+    if live is None or live.activated_at < at - AGE or Activation.objects.filter(activated_by__in=people).exists():
+        return
+    back = live.activated_at - (at - AGE)
+    Activation.objects.update(activated_at=F("activated_at") - back)
+    Release.objects.filter(activations__isnull=False).update(created_at=F("created_at") - back)
+    AuditEntry.objects.filter(kind="release").exclude(by__in=people).update(time=F("time") - back)
 
 
 def _get_or_create(live: Release, fields: Mapping[str, Mapping[str, Any]], name: str, at: datetime) -> Release:
