@@ -53,12 +53,18 @@ def describe_start(op: str, args: Mapping[str, Any], shown: Mapping[str, Any], n
     return operation | ({"entity_name": name} if isinstance(name, str) and name else {})
 
 
-def describe_end(answer: Mapping[str, Any], names: NamesSeen) -> Iterator[Operation]:
-    """Yield the operation of each envelope of an answer, with `status` success or error."""
+def describe_end(answer: Mapping[str, Any], names: NamesSeen) -> Iterator[tuple[Operation, bool]]:
+    """Yield the operation of each envelope of an answer, with `status` success or error, and whether nothing changed.
+
+    A write that sent the stored values succeeds and changes nothing.
+    """
     for envelope in envelopes.iter_envelopes(answer):
-        operation = envelope.get("meta", {}).get("operation") if isinstance(envelope.get("meta"), Mapping) else None
+        meta = envelope.get("meta")
+        meta = meta if isinstance(meta, Mapping) else {}
+        operation = meta.get("operation")
         if not operation or envelopes.get_reason(envelope) == envelopes.CONFIRMATION_REQUIRED:
             continue
         name = operation.get("entity_name") or names.get(operation.get("entity_id", ""))
         status = "success" if envelope.get("ok") else "error"
-        yield {**operation, **({"entity_name": name} if name else {}), "status": status}
+        is_unchanged = "unchanged" in (meta.get("warnings") or ())
+        yield {**operation, **({"entity_name": name} if name else {}), "status": status}, is_unchanged

@@ -96,10 +96,10 @@ class ToolRunner:
         return self._end(outcome.planned, outcome.row, GatewayAnswer(0, body, outcome.hint), milliseconds)
 
     def note_operations(self, answer: Mapping[str, Any]) -> None:
-        """Tell the stream which rows an answer is about, and add writes to the ledger."""
-        for operation in operations.describe_end(answer, self._names):
+        """Tell the stream which rows an answer is about, and add writes that changed something to the ledger."""
+        for operation, is_unchanged in operations.describe_end(answer, self._names):
             self._emit("operation", operation)
-            if envelopes.is_write(operation):
+            if envelopes.is_write(operation) and not is_unchanged:
                 self.ledger.append(operation)
 
     def _begin(self, planned: PlannedCall, *, round: int, text_length: int) -> ToolCall:

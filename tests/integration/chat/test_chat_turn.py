@@ -71,6 +71,17 @@ def test_a_write_changes_the_row_and_is_in_the_ledger(chat: ChatHarness) -> None
     assert start["entity_id"] == str(task.pk)
 
 
+def test_a_write_that_changes_nothing_is_not_in_the_ledger(chat: ChatHarness) -> None:
+    task = find_task()
+
+    turn = chat.say(
+        "Same", [exec_call("onto.task.update", task_id=str(task.pk), title=task.title)], "It is so already."
+    )
+
+    assert turn.calls[0].envelope["meta"]["warnings"] == ["unchanged"]
+    assert turn.written == []
+
+
 def test_model_reads_the_context_and_the_tools_of_the_surface(chat: ChatHarness) -> None:
     turn = chat.say("Hello", "Hello!", context=PROJECT)
 
