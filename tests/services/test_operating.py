@@ -249,7 +249,7 @@ def test_image_serves_its_static_files_and_is_healthy(
     environment = environment_of(store, tmp_path, DJANGO_SETTINGS_MODULE="config.settings")
     with production(environment, key=make_key(), folder=checkout.folder) as server, server.client() as http:
         page = http.get("/admin/login/").text
-        styles = re.findall(r'href="(/static/console/admin\.[0-9a-f]{12}\.css)"', page)
+        styles = re.findall(r'href="(/static/chat/plain\.[0-9a-f]{12}\.css)"', page)
         assert len(styles) == 1
         style = http.get(styles[0])
         assert style.status_code == 200
