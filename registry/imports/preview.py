@@ -55,11 +55,19 @@ def describe_document(document: ReadDocument) -> dict[str, Any]:
 
 
 def _find_earlier(document: ReadDocument) -> Connection | None:
-    """Return the connection into which a document was imported before: from its address, or for the same service."""
-    url, base_url = document.document_url, document.content.base_url
+    """Return the connection into which a document was imported before: from its address, or most of its operations.
+
+    A service may have several documents at one base URL: an import of another one would retire the first one's ops.
+    """
     imported = Connection.objects.filter(kind=Connection.Kind.HTTP).exclude(import_group="")
-    same = imported.filter(document_url=url).first() if url else None
-    return same or (imported.filter(base_url=base_url).first() if base_url else None)
+    if (url := document.document_url) and (same := imported.filter(document_url=url).first()):
+        return same
+    names = {operation.name for operation in document.content.operations}
+    for connection in imported.filter(base_url=document.content.base_url):
+        known = names.intersection(connection.definitions.values_list("upstream_name", flat=True))
+        if len(known) * 2 > len(names):
+            return connection
+    return None
 
 
 def describe_server(server: ReadServer, connection: Connection | None) -> dict[str, Any]:

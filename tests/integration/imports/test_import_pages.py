@@ -106,6 +106,10 @@ def test_ops_are_ticked_and_renamed_in_the_table(admin_client: HttpClient) -> No
         (True, "pets.pet.list"), (True, "pets.animal.adopt"), (False, "pets.toy.list")
     ]  # fmt: skip
     assert again.context["form"].initial["connection"] == "pets"
+    other: Any = send_document(
+        admin_client, text=json.dumps(DOCUMENT | {"paths": {"/cars": DOCUMENT["paths"]["/toys"]}})
+    )
+    assert (other.context["form"].initial["group"], other.context["form"].initial.get("connection")) == ("pets_2", None)
 
 
 def test_next_step_after_an_import_is_to_publish_it_with_a_note(admin_client: HttpClient) -> None:
