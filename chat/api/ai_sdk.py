@@ -11,6 +11,7 @@ from chat.api.protocol_stream import Frame, TurnEncoder, build_session_id, respo
 from chat.api.requests import read_thread
 from chat.api.stream import limit_streams
 from chat.errors import ApiError
+from chat.gateway import envelopes
 from chat.models import Message
 
 HEADERS = {"x-vercel-ai-ui-message-stream": "v1"}
@@ -75,7 +76,9 @@ class AiSdkEncoder(TurnEncoder):
         ):
             yield {"type": "tool-output-denied", "toolCallId": data["id"]}
         elif data["status"] == "error":
+            action = envelopes.get_user_action(data["envelope"])
             message = data["envelope"].get("error", {}).get("message", "The call failed.")
+            message = f"{action.text} {action.url}".strip() if action else message
             yield {"type": "tool-output-error", "errorText": message, **shared}
         else:
             yield {"type": "tool-output-available", "output": data["envelope"], **shared}

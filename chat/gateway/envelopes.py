@@ -1,6 +1,7 @@
 """Read envelopes of the gateway, and write the context header."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import http_sf
@@ -11,13 +12,22 @@ from chat.models import ToolCall
 Status = ToolCall.Status
 CONFIRMATION_REQUIRED = "confirmation_required"
 
-# Reasons for which the user must do something outside the conversation, such as connecting a calendar.
-USER_ACTION_REASONS = frozenset(
-    {"not_connected", "not_configured", "credentials_missing", "subject_required", "sign_in_required"}
-)
+# Reasons for which someone must do something outside the conversation, also if the details do not say so.
+USER_ACTION_REASONS = frozenset({"not_connected", "not_configured", "subject_required"})
+USER_ACTION = "requires_user_action"  # the detail that says it: true, or an object with the link
+HOW_TO_CONNECT = "how_to_connect"  # the detail that tells the user what to do
+LINK_SCHEMES = ("https://", "http://")
 READ_ACTIONS = frozenset(
     {"list", "get", "search", "find", "read", "help", "run", "visit", "describe", "count", "history"}
 )
+
+
+@dataclass(frozen=True, slots=True)
+class UserAction:
+    """What only the user can do about a failure: a text for them and, if there is one, the link for it."""
+
+    text: str
+    url: str = ""
 
 
 def build_error(op: str, code: str, message: str, reason: str) -> dict[str, Any]:
@@ -61,9 +71,18 @@ def get_confirmation_token(answer: Mapping[str, Any]) -> str:
     return ""
 
 
-def requires_user_action(answer: Mapping[str, Any]) -> bool:
-    """Whether only the user can remove the reason of a failure."""
-    return any(get_reason(each) in USER_ACTION_REASONS for each in iter_envelopes(answer))
+def get_user_action(answer: Mapping[str, Any]) -> UserAction | None:
+    """Return what only the user can do about the first failure that needs it; None if no failure does."""
+    for envelope in iter_envelopes(answer):
+        error = get_error(envelope)
+        details = error.get("details")
+        details = details if isinstance(details, Mapping) else {}
+        action = details.get(USER_ACTION)
+        if action or get_reason(envelope) in USER_ACTION_REASONS:
+            url = action.get("url") if isinstance(action, Mapping) else None
+            text = details.get(HOW_TO_CONNECT) or error.get("message") or ""
+            return UserAction(str(text), url if isinstance(url, str) and url.startswith(LINK_SCHEMES) else "")
+    return None
 
 
 def get_deleted_project(envelope: Mapping[str, Any]) -> str:

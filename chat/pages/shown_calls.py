@@ -53,26 +53,28 @@ class ShownCall:
     envelope: str
     question: Question | None
     is_for_user: bool
+    link: str  # where the user does what the call needs, if there is such a page
 
 
 def show_call(call: ToolCall, *, is_waiting: bool) -> ShownCall:
     """Return the card of a call. `is_waiting`: the user may still agree to it."""
     answer = call.envelope
     is_undone = call.status == Status.CONFIRM and not is_waiting
-    is_for_user = answer is not None and envelopes.requires_user_action(answer)
+    action = envelopes.get_user_action(answer) if answer is not None else None
     planned = tool_plan.plan_call(StreamedCall(call.call_id, call.name, call.args))
     return ShownCall(
         id=str(call.pk),
         name=call.name,
         op=call.op or call.name,
         status="undone" if is_undone else call.status,
-        label=_label_status(Status(call.status), is_undone=is_undone, is_for_user=is_for_user),
+        label=_label_status(Status(call.status), is_undone=is_undone, is_for_user=action is not None),
         headline=LEFT_UNDONE if is_undone else build_headline(planned.body, answer),
         duration=format_duration(call.duration_ms),
         args=to_json(planned.body if planned.problem is None else call.args),
         envelope=to_json(answer) if answer is not None else "",
         question=build_question(answer) if answer and is_waiting and call.status == Status.CONFIRM else None,
-        is_for_user=is_for_user,
+        is_for_user=action is not None,
+        link=action.url if action else "",
     )
 
 
@@ -83,7 +85,12 @@ def _label_status(status: Status, *, is_undone: bool, is_for_user: bool) -> str:
 
 
 def build_headline(args: Mapping[str, Any], answer: Mapping[str, Any] | None) -> str:
-    """Return the line of a closed card: what came back, or what was asked for while nothing has."""
+    """Return the line of a closed card: what came back, or what was asked for while nothing has.
+
+    What the user must do is never cut.
+    """
+    if answer and (action := envelopes.get_user_action(answer)):
+        return action.text
     parts = [text for each in envelopes.iter_envelopes(answer) if (text := _read_message(each))] if answer else []
     text = _TIME.sub(_shorten_time, " · ".join(parts) or _describe_args(args))
     return text if len(text) <= MAX_HEADLINE else f"{text[: MAX_HEADLINE - 1]}…"

@@ -105,7 +105,10 @@ class ScriptedOutcome:
 
     @property
     def failure(self) -> str:
-        """Why it failed: the field errors if there are any, else the error's message."""
+        """Why it failed: what the user must do, else the field errors if there are any, else the error's message."""
+        if how_to_connect := self.details.get("how_to_connect"):
+            url = _as_dict(self.details.get("requires_user_action")).get("url")
+            return f"{how_to_connect} [Connect]({url})" if url else str(how_to_connect)
         listed = " ".join(str(error.get("message") or "") for error in self.field_errors).strip()
         return listed or str(self.error.get("message") or "no reason given")
 

@@ -32,6 +32,7 @@ def is_repairable(envelope: Mapping[str, Any]) -> bool:
         envelope.get("ok") is False
         and envelopes.get_error(envelope).get("code") in REPAIRABLE_CODES
         and envelopes.get_reason(envelope) != envelopes.CONFIRMATION_REQUIRED
+        and envelopes.get_user_action(envelope) is None
     )
 
 

@@ -181,7 +181,7 @@ class ToolRunner:
     def _describe(self, planned: PlannedCall, row: ToolCall) -> dict[str, Any]:
         """Return the data of an event `tool`."""
         is_for_user = row.envelope is not None and (
-            row.status == ToolCall.Status.CONFIRM or envelopes.requires_user_action(row.envelope)
+            row.status == ToolCall.Status.CONFIRM or envelopes.get_user_action(row.envelope) is not None
         )
         return {
             "id": str(row.pk),

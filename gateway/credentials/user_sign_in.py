@@ -72,7 +72,10 @@ def build_required_error(config: ConnectionConfig, subject: str) -> PermissionDe
         f"The end user must sign in to {config.name} first; nothing was done. Give them the link in "
         "requires_user_action, which works for 10 minutes, and send the call again when they have signed in.",
         reason="sign_in_required",
-        details={"requires_user_action": {"type": "sign_in", "url": build_link(config, subject)}},
+        details={
+            "requires_user_action": {"type": "sign_in", "url": build_link(config, subject)},
+            "how_to_connect": f"Sign in to {config.name}, then send your message again. The link works for 10 minutes.",
+        },
     )
 
 

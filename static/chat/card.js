@@ -44,6 +44,7 @@ export function updateCard(card, data) {
     card.querySelector(".card-rows").replaceChildren();
     delete card.dataset.hasRows;
   }
+  showLink(card, findUserAction(data)?.url);
   showQuestion(card, data.status === "confirm" ? data.envelope : null);
 }
 
@@ -69,6 +70,21 @@ export function listEnvelopes(answer) {
   return Array.isArray(answer.results) && "batch_id" in answer ? answer.results : [answer];
 }
 
+/** Return what only the user can do about a failure, and the link if there is one. */
+function findUserAction({ envelope, requires_user_action: isForUser, status }) {
+  if (!envelope || !isForUser || status === "confirm") return null;
+  const errors = listEnvelopes(envelope).map((each) => each.error).filter(Boolean);
+  const error = errors.find((each) => each.details?.requires_user_action) ?? errors[0] ?? {};
+  const url = error.details?.requires_user_action?.url;
+  return { text: error.details?.how_to_connect ?? error.message, url: /^https?:/.test(url) ? url : "" };
+}
+
+function showLink(card, url) {
+  const action = card.querySelector(".card-action");
+  action.hidden = !url;
+  if (url) action.querySelector("a").href = url;
+}
+
 function showQuestion(card, envelope) {
   const question = card.querySelector(".card-question");
   question.hidden = !envelope;
@@ -82,7 +98,10 @@ function showQuestion(card, envelope) {
   yes.disabled = no.disabled = false;
 }
 
-function buildHeadline({ args, envelope }) {
+function buildHeadline(data) {
+  const { args, envelope } = data;
+  const action = findUserAction(data);
+  if (action) return action.text;
   const messages = envelope ? listEnvelopes(envelope).map(readMessage).filter(Boolean) : [];
   const text = shortenTimes(messages.join(" · ") || describeArgs(args));
   return text.length > MAX_HEADLINE ? `${text.slice(0, MAX_HEADLINE - 1)}…` : text;

@@ -11,6 +11,7 @@ NOTHING_SHOWN = "nothing; call again for less at once"
 MAX_NAME_CHARS = 60
 MAX_MESSAGE_CHARS = 200
 MAX_CORRECTION_TOKENS = 150
+USER_DETAILS = ("requires_user_action", "how_to_connect")  # what only the user can do, and the link for it
 SCALARS = ("op", "ok", "path", "type", "batch_id")
 
 
@@ -28,12 +29,13 @@ def build(answer: Mapping[str, Any], budget: int) -> str:
 
 
 def build_error(answer: Mapping[str, Any]) -> str:
-    """Return an error without its details, except for the reason and the corrected call if that is small."""
+    """Return an error in short, with the reason, what the user must do, and the corrected call if that is small."""
     error = answer.get("error")
     error = error if isinstance(error, Mapping) else {"message": error}
     details = error.get("details")
     details = details if isinstance(details, Mapping) else {}
     kept: dict[str, Any] = {"reason": clip(details["reason"], MAX_NAME_CHARS)} if "reason" in details else {}
+    kept |= {name: details[name] for name in USER_DETAILS if details.get(name)}
     correction = details.get("retry_with")
     if correction and token_budget.fits(dump(correction), MAX_CORRECTION_TOKENS):
         kept |= {"retry_with": correction}

@@ -35,8 +35,7 @@ FIELDS = (
     "calendar_scope",
 )
 HOW_TO_CONNECT = (
-    "Ask the administrator to connect the external calendar. Until then leave calendar_id out or send primary to use "
-    "the built-in calendar."
+    "No external calendar is connected. Ask the administrator to connect it. Until then, the built-in calendar works."
 )
 
 
@@ -69,7 +68,8 @@ def refuse_external_calendar(calendar_id: str | None) -> None:
     """Raise StateConflict for an external calendar, because none is connected."""
     if calendar_id not in (None, PRIMARY_CALENDAR):
         raise StateConflict(
-            f"calendar_id names an external calendar, but none is connected; nothing was done. {HOW_TO_CONNECT}",
+            "calendar_id names an external calendar, but none is connected; nothing was done. Tell the user "
+            "how_to_connect. If they agree, leave calendar_id out or send primary to use the built-in calendar.",
             reason="connection_required",
             details={"requires_user_action": True, "how_to_connect": HOW_TO_CONNECT},
         )

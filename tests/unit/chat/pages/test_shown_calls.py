@@ -6,6 +6,7 @@ import pytest
 
 from chat.models import ToolCall
 from chat.pages.shown_calls import LEFT_UNDONE, Question, build_headline, format_duration, show_call
+from tests.support.loops import for_each
 
 REFUSAL: dict[str, Any] = {
     "op": "onto.task.delete",
@@ -71,6 +72,24 @@ def test_call_that_only_the_user_can_repair_is_marked() -> None:
 
     assert card.is_for_user
     assert card.label == "Needs you"
+
+
+@for_each(
+    "action, link",
+    [
+        (True, ""),
+        ({"type": "sign_in", "url": "https://gateway.example/connect/crm"}, "https://gateway.example/connect/crm"),
+        ({"url": "javascript:alert(1)"}, ""),
+        ({"url": 5}, ""),
+    ],
+)
+def test_card_says_what_to_connect_with_the_link(action: Any, link: str) -> None:
+    details = {"reason": "connection_required", "requires_user_action": action, "how_to_connect": "Connect it. " * 20}
+    envelope = {"ok": False, "error": {"message": "Tell the user.", "details": details}}
+
+    card = show_call(build_call(status="error", envelope=envelope), is_waiting=True)
+
+    assert (card.label, card.headline, card.link) == ("Needs you", "Connect it. " * 20, link)
 
 
 def test_malformed_arguments_are_shown_as_the_model_wrote_them() -> None:

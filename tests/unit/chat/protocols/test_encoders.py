@@ -93,3 +93,12 @@ def test_approval_of_the_ai_sdk_and_what_follows_it() -> None:
     assert list_types(frames) == ["tool-approval-request", "tool-output-denied", "tool-output-error", "abort", "error"]
     assert encode(encoder, TURN[:1])[0]["messageId"] == "theirs"
     assert encoder.frame({"type": "a"}) + encoder.end() == b'data: {"type":"a"}\n\ndata: [DONE]\n\n'
+
+
+def test_failure_that_needs_the_user_gives_them_the_link() -> None:
+    details = {"requires_user_action": {"url": "https://gateway.example/c"}, "how_to_connect": "Sign in to CRM."}
+    failed = {"ok": False, "error": {"message": "For the model.", "details": details}}
+
+    [frame] = encode(AiSdkEncoder(message_id="theirs"), [("tool", {**CALL, "status": "error", "envelope": failed})])
+
+    assert frame["errorText"] == "Sign in to CRM. https://gateway.example/c"

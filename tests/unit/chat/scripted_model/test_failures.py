@@ -134,3 +134,12 @@ def test_write_is_not_repeated_when_a_search_before_it_is() -> None:
 
     search = build_exec("onto.task.search", build_success("onto.task.search", tasks=[SELL], total=1))
     assert ask(messages, search).text == "Deleted “Sell the fridge”."
+
+
+def test_user_is_told_what_to_connect_with_the_link() -> None:
+    details = {"requires_user_action": {"url": "https://gateway.example/c"}, "how_to_connect": "Sign in to CRM."}
+    refused = build_failure("onto.task.update", "Give them the link.", reason="sign_in_required", **details)
+
+    text = ask(MARK_DONE, build_exec("onto.task.update", refused)).text
+
+    assert "Sign in to CRM. [Connect](https://gateway.example/c)" in text

@@ -43,3 +43,10 @@ def test_failures_of_other_fields_are_others() -> None:
 
     assert len({*keys, repair.build_repair_key("op", build_failure())}) == 4
     assert keys[2] == keys[3]
+
+
+def test_failure_that_only_the_user_can_end_is_not_repaired() -> None:
+    failure = build_failure(code="CONFLICT", details={"reason": "connection_required", "requires_user_action": True})
+
+    assert repair.is_repairable(build_failure(code="CONFLICT", details={"reason": "moved_elsewhere"}))
+    assert not repair.is_repairable(failure)
