@@ -81,6 +81,7 @@ class EntityType:
     texts: Mapping[str, int]  # long texts, and the length of <name>_preview in list rows
     inline_texts: tuple[str, ...] = ()  # texts that a list row shows as <name> if they fit into the preview
     unlisted_texts: tuple[str, ...] = ()  # texts that a list row shows only if they are asked for
+    added_fields: tuple[str, ...] = ()  # fields that the list op adds to the rows itself
     extra_columns: tuple[str, ...] = ()  # columns that a list reads only to compute other fields
     full_row: tuple[str, ...]  # the fields that get, create and update return
     long_texts: tuple[str, ...]  # long texts, the most important first; the last ones are cut first
@@ -122,6 +123,17 @@ class EntityType:
         """The names of all fields that an answer can show of a row."""
         return (*self.full_row, *self.computed_fields)
 
+    @cached_property
+    def preview_fields(self) -> tuple[str, ...]:
+        """The names of the beginnings of long texts in a list row."""
+        return tuple(f"{name}_preview" for name in self.texts)
+
+    @cached_property
+    def row_fields(self) -> tuple[str, ...]:
+        """The fields that only rows of lists have: previews, and what is computed from a column that they leave out."""
+        only_listed = (name for name in self.list_row if name not in self.answer_fields)
+        return (*self.preview_fields, *only_listed, *self.added_fields)
+
     @property
     def has_state(self) -> bool:
         """Whether rows of this type have a state."""
@@ -159,6 +171,7 @@ PROJECT = EntityType(
     completion_percentage has_phases has_notes has_brain_dumps
 """.split()
     ),
+    added_fields=("role",),
     texts={"description": 200, "executive_summary": 500, "context": 500},
     inline_texts=("description", "executive_summary"),
     full_row=tuple(

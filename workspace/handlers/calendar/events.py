@@ -297,10 +297,10 @@ def _build_change_outcome(
     message: str,
     warnings: tuple[str, ...],
 ) -> OpOutcome:
-    """Build the outcome of an update: id, title and what changed, and the fields that the call asked for."""
+    """Build the outcome of an update: id, title and what changed, or only the id and the fields that it asked for."""
     outcome = _build_outcome(event, zone=clock.zone, message=message)
     asked = serialization.choose_fields(request.args, events.FIELDS)
-    shown = {"id", "title", *asked, *changed} - (set(EVENT.long_texts) - {*asked})
+    shown = {"id", *(asked or {"title", *changed} - set(EVENT.long_texts))}
     row = {name: value for name, value in outcome.result["event"].items() if name in shown}
     return _add_sync_state(replace(outcome, result=outcome.result | {"event": row}, warnings=warnings), request)
 

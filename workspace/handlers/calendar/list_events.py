@@ -33,7 +33,7 @@ def list_events(request: OpRequest) -> OpOutcome:
     """
     events.refuse_external_calendar(request.args.get("calendar_id"))
     clock, scope = times.from_request(request), event_list.parse_scope(request.args)
-    fields = serialization.choose_fields(request.args, events.FIELDS)
+    fields = serialization.choose_fields(request.args, events.FIELDS, also=events.ROW_FIELDS)
     mark = pagination.build_mark(EVENT, request.args)
     after = event_list.decode_cursor(request.args["cursor"], mark=mark) if "cursor" in request.args else None
     span = TimeRange(after.start, after.end, clock.zone) if after else parse_time_range(request, clock)
@@ -53,7 +53,7 @@ def list_events(request: OpRequest) -> OpOutcome:
         for each in page
         if each.id in rows
     ]
-    event_rows, shared = serialization.take_out_project(occurrence_rows)
+    event_rows, shared = (occurrence_rows, {}) if fields else serialization.take_out_project(occurrence_rows)
     result: dict[str, Any] = {
         **shared,
         "events": event_rows,

@@ -111,7 +111,8 @@ def check_args(tool_name: str, args: dict[str, Any], subject: str) -> list[Argum
     kind = _KIND_BY_WRITE.get(tool_name) or _KIND_BY_LIST.get(tool_name)
     if kind is None:
         return []
-    errors = serialization.check_fields(args, kind.answer_fields)
+    also = kind.preview_fields if tool_name in _KIND_BY_WRITE else kind.row_fields
+    errors = serialization.check_fields(args, (*kind.answer_fields, *also))
     return errors + _check_values(tool_name, args, subject) if tool_name in _KIND_BY_WRITE else errors
 
 

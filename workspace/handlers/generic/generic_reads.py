@@ -164,7 +164,8 @@ def _build_list_outcome(page: pagination.RowPage, request: OpRequest, *, kind: E
     project_id = request.args.get("project_id")
     if project_id is not None and not page.total:  # a match already proves that the project is visible
         access.require_project(subject=request.subject, id=project_id)
-    rows, shared = serialization.take_out_project(page.rows)
+    is_chosen = bool(request.args.get(serialization.ARGUMENT))  # then each row has exactly these fields
+    rows, shared = (page.rows, {}) if is_chosen else serialization.take_out_project(page.rows)
     summary = f"{len(page.rows)} of {page.total} {what}. {kind.get_op_path('get')} returns the complete row."
     result = {
         **shared,

@@ -35,16 +35,16 @@ def build_change_outcome(
     message: str,
     warnings: tuple[str, ...] = (),
 ) -> OpOutcome:
-    """Build the outcome of a change: id, name and what changed, and the fields that the call asked for.
+    """Build the outcome of a change: id, name and what changed, or only the id and the fields that the call asked for.
 
     A long text is shown only if requested: the caller has just sent it. Raises InvalidArgs for unknown
     `fields`.
     """
     complete = serialization.serialize_row(row, kind=kind, at=request.at)
-    asked = serialization.choose_fields(request.args, kind.answer_fields)
+    asked = serialization.choose_fields(request.args, kind.answer_fields, also=kind.preview_fields)
     texts = {name for name in kind.long_texts if complete[name]}
-    shown = {"id", kind.label, *asked} | (set(changed) - texts)
-    excerpt = outline.truncate_row({name: complete[name] for name in complete if name in shown}, kind=kind)
+    shown = asked or {kind.label} | (set(changed) - texts)
+    excerpt = outline.truncate_row(serialization.select_fields(complete, kind=kind, fields=shown), kind=kind)
     return build_excerpt_outcome(
         row, excerpt, kind=kind, message=message + build_cut_note(excerpt, kind=kind), warnings=warnings
     )

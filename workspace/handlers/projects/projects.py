@@ -21,7 +21,7 @@ from workspace.relations import Rel, Relation
 from workspace.services import access
 from workspace.services.calendar import task_events
 from workspace.services.edges import edges, linked_rows
-from workspace.services.entities import changes, pagination
+from workspace.services.entities import changes, pagination, serialization
 from workspace.services.entities.serialization import quote_name
 from workspace.services.time import times
 from workspace.services.time.partial_dates import PartialDates
@@ -103,7 +103,10 @@ def _format_row(row: Any, kind: EntityType, zone: ZoneInfo) -> str:
 
 def list_projects(request: OpRequest) -> OpOutcome:
     """Return a page of the projects that the subject can see, each with its role in them. Raises InvalidArgs."""
-    return _add_roles(generic_reads.list_rows(request, kind=PROJECT), subject=request.subject)
+    outcome = generic_reads.list_rows(request, kind=PROJECT)
+    fields = request.args.get(serialization.ARGUMENT) or [serialization.ALL]
+    is_wanted = not {"role", serialization.ALL}.isdisjoint(fields)
+    return _add_roles(outcome, subject=request.subject) if is_wanted else outcome
 
 
 def search_projects(request: OpRequest) -> OpOutcome:

@@ -34,6 +34,7 @@ FIELDS = (
     "linked_task_id",
     "calendar_scope",
 )
+ROW_FIELDS = ("has_description", "has_attendees")  # that only rows of lists have
 HOW_TO_CONNECT = (
     "No external calendar is connected. Ask the administrator to connect it. Until then, the built-in calendar works."
 )
@@ -100,8 +101,8 @@ def serialize_occurrence(
 ) -> dict[str, Any]:
     """Return one occurrence of an event as a list row, without fields that are empty or false.
 
-    `event` has the annotations of a list. `fields` are further fields to show. Without offset,
-    times are local to the zone.
+    `event` has the annotations of a list. With `fields`, the row has only these and the id. Without offset, times are
+    local to the zone.
     """
     format_moment = times.format_time if with_offset else times.format_local_time
     names = ("location", "recurrence", "project_name")
@@ -117,8 +118,8 @@ def serialize_occurrence(
         "task_event_kind": None if _is_kind_in_title(event) else event.task_event_kind,
     }
     if fields:
-        complete = serialize_event(event, zone=zone)
-        row |= {name: complete.get(name) for name in fields if not row.get(name) and name != "description"}
+        complete = serialize_event(event, zone=zone) | row
+        row = {name: complete.get(name) for name in ("id", *fields) if name != "description"}
         row |= serialization.abbreviate_text("description", event.description) if "description" in fields else {}
     return serialization.drop_empty(row)
 

@@ -44,13 +44,13 @@ class Listing:
     kind: EntityType
     order: SortOrder
     mark: str  # a hash of the type, order and filters
-    fields: tuple[str, ...] = ()  # further fields of each row
+    fields: tuple[str, ...] = ()  # the fields of each row; empty: those of a list row
 
     @classmethod
     def from_args(cls, kind: EntityType, args: Mapping[str, Any] | None = None) -> "Listing":
         """Return the listing for an op's arguments. Raises InvalidArgs for unknown `fields`."""
         args = args or {}
-        fields = serialization.choose_fields(args, kind.answer_fields)
+        fields = serialization.choose_fields(args, kind.answer_fields, also=kind.row_fields)
         return cls(kind, kind.get_order(args.get("sort_by")), build_mark(kind, args), fields)
 
 

@@ -31,24 +31,28 @@ def serialize_columns(row: Entity, *, kind: EntityType) -> dict[str, Any]:
 def serialize_list_row(row: Entity, *, kind: EntityType, at: datetime, fields: Collection[str] = ()) -> dict[str, Any]:
     """Return a list row as of `at`, without fields that are empty or false, with times to the second. 0 is not empty.
 
-    `fields` are further fields to show. The row must have the beginning of each text as <name>_preview, with one
-    character more than is shown, so that truncation can be detected.
+    With `fields`, the row has only these and its id. It must have the beginning of each text as <name>_preview, with
+    one character more than is shown, so that truncation can be detected.
     """
     texts = get_preview_lengths(kind, fields)
-    names = [name for name in dict.fromkeys((*kind.list_row, *fields)) if name not in {*texts, *kind.computed_fields}]
+    other = {*texts, *kind.computed_fields, *kind.preview_fields, *kind.added_fields}
+    names = [name for name in dict.fromkeys(("id", *(fields or kind.list_row))) if name not in other]
     values = {name: _serialize_value(_drop_microseconds(getattr(row, name))) for name in names}
     for name, length in texts.items():
         beginning = getattr(row, f"{name}_preview")
-        fits = (name in kind.inline_texts or name in fields) and len(beginning) <= length
+        fits = name in (fields or kind.inline_texts) and len(beginning) <= length
         values[name if fits else f"{name}_preview"] = _truncate(beginning, length)
-    values |= _compute_fields(row, kind.list_row, kind=kind, at=at)
-    return drop_empty(values)
+    computed = _compute_fields(row, kind.list_row, kind=kind, at=at)
+    return drop_empty(values | {name: value for name, value in computed.items() if not fields or name in fields})
 
 
 def get_preview_lengths(kind: EntityType, fields: Collection[str] = ()) -> dict[str, int]:
-    """Return how many characters of each long text a list row shows: more of those that are requested."""
-    asked = {name: ASKED_TEXT_LENGTH for name in kind.long_texts if name in fields and name not in kind.list_row}
-    return {name: length for name, length in kind.texts.items() if name not in kind.unlisted_texts} | asked
+    """Return how many characters of each long text a list row shows: with `fields`, only of those among them."""
+    if not fields:
+        return {name: length for name, length in kind.texts.items() if name not in kind.unlisted_texts}
+    previews = {name: length for name, length in kind.texts.items() if f"{name}_preview" in fields}
+    asked = [name for name in kind.long_texts if name in fields and name not in kind.list_row]
+    return previews | dict.fromkeys(asked, ASKED_TEXT_LENGTH)
 
 
 def drop_empty(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -59,6 +63,13 @@ def drop_empty(row: Mapping[str, Any]) -> dict[str, Any]:
 def abbreviate_text(name: str, text: str | None, length: int = ASKED_TEXT_LENGTH) -> dict[str, str | None]:
     """Return {name: text}, or {name_preview: its beginning} if it is longer."""
     return {f"{name}_preview": _truncate(text, length)} if text and len(text) > length else {name: text}
+
+
+def select_fields(row: Mapping[str, Any], *, kind: EntityType, fields: Collection[str]) -> dict[str, Any]:
+    """Return the id of a complete row, and of `fields` what it has: columns, computed fields and previews."""
+    lengths = {name: length for name, length in kind.texts.items() if f"{name}_preview" in fields and row[name]}
+    previews = {f"{name}_preview": _truncate(row[name], length) for name, length in lengths.items()}
+    return {name: value for name, value in row.items() if name == "id" or name in fields} | previews
 
 
 def take_out_project(rows: Sequence[dict[str, Any]]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
@@ -102,12 +113,12 @@ def _serialize_value(value: Any) -> Any:
     return str(value) if isinstance(value, UUID) else value
 
 
-def choose_fields(args: Mapping[str, Any], names: Sequence[str]) -> tuple[str, ...]:
-    """Return the names sent in `fields`; all `names` for *. Raises InvalidArgs for one that is not among them."""
+def choose_fields(args: Mapping[str, Any], names: Sequence[str], *, also: Sequence[str] = ()) -> tuple[str, ...]:
+    """Return the names sent in `fields`; all `names` for *. Raises InvalidArgs if one is in neither."""
     sent = args.get(ARGUMENT) or []
     if ALL in sent:
         return tuple(names)
-    if errors := check_fields(args, names):
+    if errors := check_fields(args, (*names, *also)):
         raise build_invalid_args(errors)
     return tuple(dict.fromkeys(sent))
 

@@ -47,7 +47,7 @@ def make_task_event(kind: str, **dates: datetime | None) -> tuple[Task, Calendar
 def test_duration_sets_the_end(db: None) -> None:
     created = create(duration_minutes=90).result["event"]
     event = CalendarEvent.objects.get()
-    longer = update(event, duration_minutes=120, fields=["start_at"]).result["event"]
+    longer = update(event, duration_minutes=120, fields=["start_at", "end_at"]).result["event"]
     moved = update(event, start_at="2026-03-04T15:00:00Z", duration_minutes=15).result["event"]
 
     assert created["end_at"] == "2026-03-04T13:30:00Z"

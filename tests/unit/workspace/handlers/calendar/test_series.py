@@ -89,7 +89,7 @@ def test_one_occurrence_is_moved(standup: CalendarEvent) -> None:
         occurrence_start=THURSDAY,
         start_at="2026-03-05T15:00",
         title="Late standup",
-        fields=["recurrence"],
+        fields=["recurrence", "end_at"],
     )
 
     assert list_events() == [
