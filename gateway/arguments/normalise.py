@@ -10,7 +10,7 @@ from gateway.access.request_context import Caller, UserContext
 from gateway.arguments import coercion, unwrap_args
 from gateway.contracts.validation import get_subschema
 from registry.catalog.model import Catalog, CatalogOp
-from registry.jsonschema.dialect import Schema
+from registry.jsonschema.dialect import ALIAS_ARGS, VALUE_OMISSIONS, Schema
 
 
 def drop_nulls(schema: Schema, value: Any) -> None:
@@ -58,18 +58,20 @@ class NormalisedArgs:
     applied_defaults: dict[str, Any] = field(default_factory=dict)
 
 
-def normalise_args(op: CatalogOp, raw_args: dict[str, Any], context: UserContext) -> NormalisedArgs:
+def normalise_args(op: CatalogOp, raw_args: dict[str, Any], context: UserContext, *, name: str = "") -> NormalisedArgs:
     """Return the args of a call in canonical form, with context and schema defaults. Does not change `raw_args`.
 
     In this order: drop the nulls of strict mode, unwrap nested objects named by dotted aliases, drop blank optional
-    strings, rename arguments (aliases, camelCase), drop display-only names, wrap single values of lists, trim ids,
-    translate value aliases and cut the time of day from dates, take `project_id` from the context if it is absent or
-    blank and no list of ids says which rows are meant, fill in schema defaults.
+    strings and values that say too little, rename arguments (aliases, camelCase), drop display-only names, wrap single
+    values of lists, trim ids, translate value aliases and cut the time of day from dates, take the args that the
+    op's alias `name` stands for, take `project_id` from the context if it is absent or blank and no list of ids says
+    which rows are meant, fill in schema defaults.
     """
     result = NormalisedArgs(args=copy.deepcopy(raw_args))
     drop_nulls(op.schema, result.args)
     result.warnings += unwrap_args.unwrap_nested(op, result.args)
     _drop_blanks(op, result)
+    _drop_vague_values(op, result)
     _rename_arguments(op, result)
     for name in op.display_only:
         result.args.pop(name, None)
@@ -77,6 +79,7 @@ def normalise_args(op: CatalogOp, raw_args: dict[str, Any], context: UserContext
     coercion.trim_ids(op.schema, result.args)
     result.warnings += coercion.translate_values(op.schema, result.args)
     result.args = coercion.convert_whole_numbers(op.schema, result.args)
+    _add_alias_args(op, name, result)
     if context.project_id and _lacks_project(op, result.args):
         result.args["project_id"] = result.applied_defaults["project_id"] = context.project_id
     result.without_defaults = dict(result.args)
@@ -122,6 +125,28 @@ def _drop_blanks(op: CatalogOp, result: NormalisedArgs) -> None:
                 del result.args[name]
             if is_optional and argument != "project_id":
                 result.warnings.append(f"Ignored the blank {name}.")
+
+
+def _add_alias_args(op: CatalogOp, name: str, result: NormalisedArgs) -> None:
+    """Add the args that an alias of the op stands for, such as the type of a document for an alias about notes."""
+    args_by_alias = op.schema.get(ALIAS_ARGS)
+    args = args_by_alias.get(name) if isinstance(args_by_alias, dict) else None
+    for argument, value in args.items() if isinstance(args, dict) else ():
+        if argument in op.arguments and argument not in result.args:
+            result.args[argument] = result.applied_defaults[argument] = copy.deepcopy(value)
+
+
+def _drop_vague_values(op: CatalogOp, result: NormalisedArgs) -> None:
+    """Leave out values that say too little, such as that a task repeats; with a warning if no other value says more."""
+    for name, value in list(result.args.items()):
+        argument = _resolve_name(op, name)
+        warnings = get_subschema(op.schema, [argument]).get(VALUE_OMISSIONS)
+        if not isinstance(warnings, dict) or not isinstance(value, str) or argument in op.required:
+            continue
+        if warning := warnings.get(english.to_snake_case(value[:100])):
+            del result.args[name]
+            if not any(_resolve_name(op, other) == argument for other in result.args):
+                result.warnings.append(str(warning))
 
 
 def _rename_arguments(op: CatalogOp, result: NormalisedArgs) -> None:

@@ -67,7 +67,7 @@ def permit(call: ParsedCall) -> PermittedCall:
     executor = executor_for(op)
     if message := call.view.off_reasons.get(op.op):
         raise PermissionDeniedError(f"{message} Nothing was done.", reason="switched_off")
-    normalised = normalise.normalise_args(op, call.args, call.caller.context)
+    normalised = normalise.normalise_args(op, call.args, call.caller.context, name=call.name)
     instead = normalise.fall_back_to_list(op, normalised, catalog=call.catalog, caller=call.caller)
     if instead is not None:
         op, normalised = instead

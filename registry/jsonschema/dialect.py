@@ -17,9 +17,12 @@ DATE_OR_LOCAL_DATE_TIME = "iso-date-or-date-time"  # the same, or a date for who
 FORMAT_NAMES = {LOCAL_DATE_TIME: "date-time", DATE_OR_LOCAL_DATE_TIME: "date or date-time"}
 VALUE_ALIASES = "x-aliases"  # annotation {value sent: value meant}, for words that models send instead of values
 VALUE_REFUSALS = "x-refused"  # annotation {value sent: sentence}: what to do instead of sending an unsupported value
+VALUE_OMISSIONS = "x-omitted"  # annotation {value sent: warning}: values that say too little, and are left out
 SHORT_NOTE = "x-note"  # annotation: a few words that short help shows after the type, instead of bounds
 OPTION = "x-option"  # annotation, true: the argument of an update says how to do it or what to answer, not what changes
-ANNOTATIONS = frozenset({VALUE_ALIASES, VALUE_REFUSALS, SHORT_NOTE, OPTION})  # no model is shown these keywords
+ALIAS_ARGS = "x-alias-args"  # annotation of a whole schema, {alias: {argument: value}}: what an alias stands for
+# No model is shown these keywords.
+ANNOTATIONS = frozenset({VALUE_ALIASES, VALUE_REFUSALS, VALUE_OMISSIONS, SHORT_NOTE, OPTION, ALIAS_ARGS})
 _LOCAL_DATE_TIME = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,30})?)?([Zz]|[+-][0-9]{2}:[0-9]{2})?"
 )

@@ -141,6 +141,11 @@ class Membership(models.Model):
         return f"{self.subject} ({self.role})"
 
 
+def filter_by_type(type_key: str) -> Q:
+    """Return a filter for rows of a type, including its variants."""
+    return Q(type_key=type_key) | Q(type_key__startswith=f"{type_key}.")
+
+
 def filter_by_member(*, subject: str, to_project: str, roles: tuple[MemberRole, ...] = ()) -> Q:
     """Return a filter for rows whose project has the subject as a member, if given in one of the roles.
 

@@ -15,13 +15,8 @@ from workspace.models.base import MAX_TAGS, Entity, EntityQuerySet, TagsField
 MAX_CONTENT_LENGTH = 200_000  # characters
 
 
-def _filter_by_type(type_key: str) -> Q:
-    """Return a filter for documents of a type, including its variants."""
-    return Q(type_key=type_key) | Q(type_key__startswith=f"{type_key}.")
-
-
-NOTES = _filter_by_type("document.note")
-BRAIN_DUMPS = _filter_by_type("document.brain_dump")
+NOTES = base.filter_by_type("document.note")
+BRAIN_DUMPS = base.filter_by_type("document.brain_dump")
 
 
 class DocumentState(models.TextChoices):

@@ -4,6 +4,7 @@ from typing import Any
 
 from tests.support.clients.api import Api
 from tests.support.loops import for_each
+from tests.support.rows.factories import DocumentFactory
 from workspace.demo import DEMO_PROJECT_ID, DEMO_TASK_ID
 from workspace.demo.rows import get_demo_id
 from workspace.models import Project, Task
@@ -53,7 +54,44 @@ def test_task_is_created_from_the_chat_systems_arguments(api: Api) -> None:
     task = once["result"]["task"]
     # midnight in Berlin
     assert (task["priority"], task["start_at"][:10], task["recurrence"]) == (2, "2030-01-01", None)
-    assert [error["path"] for error in recurring["error"]["details"]["field_errors"]] == ["/recurrence"]  # how often?
+    assert recurring["result"]["task"]["recurrence"] is None
+    [warning] = [each for each in recurring["meta"]["warnings"] if "repeat" in each]
+    assert "Send recurrence with onto.task.update" in warning
+
+
+@for_each("pattern", ["recurrence", "recurrence_pattern"])
+def test_task_type_recurring_goes_with_how_often(api: Api, pattern: str) -> None:
+    args = {"project_id": DEMO_PROJECT_ID, "title": "Call", "start_date": "2030-01-02", "task_type": "recurring"}
+
+    envelope = api.exec("create_task", args | {pattern: "weekly"})
+
+    assert envelope["result"]["task"]["recurrence"] == "weekly"
+    assert not [each for each in envelope["meta"]["warnings"] if "how often" in each]
+
+
+def test_search_notes_finds_notes_and_their_variants_only(api: Api) -> None:
+    for position, type_key in enumerate(("document.note", "document.note.meeting", "document.default"), start=100):
+        fields = {"title": f"Zebra {type_key}", "type_key": type_key, "position": position}
+        DocumentFactory(project_id=DEMO_PROJECT_ID, **fields)
+
+    envelope = api.exec("search_notes", {"query": "zebra"})
+
+    types = {row["type_key"] for row in envelope["result"]["documents"]}
+    assert types == {"document.note", "document.note.meeting"}
+    assert envelope["meta"]["applied_defaults"]["type_key"] == "document.note"
+    assert api.exec("search_notes", {"query": "zebra", "type_key": "document.default"})["result"]["total"] == 1
+    assert api.exec("onto.document.search", {"query": "zebra"})["result"]["total"] == 3
+
+
+def test_list_tasks_answers_the_rows_of_the_chat_system(api: Api) -> None:
+    Task.objects.filter(pk=UNDATED_TASK_ID).update(details="d" * 200)
+
+    rows = api.exec("list_tasks", {"limit": 50})["result"]["tasks"]
+
+    assert [each["priority"] for each in rows] == sorted(each["priority"] for each in rows)
+    [row] = [each for each in rows if each["id"] == UNDATED_TASK_ID]
+    assert row["details_preview"] == "d" * 100 + "…"
+    assert all({"title", "state_key", "priority", "duration_minutes", "project_name"} <= each.keys() for each in rows)
 
 
 def test_updates_are_unwrapped_with_a_warning(api: Api) -> None:

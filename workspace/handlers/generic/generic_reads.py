@@ -8,6 +8,7 @@ from core.handler_contract import ArgumentError, OpOutcome, OpRequest, build_inv
 from workspace.entity_types import ENTITY_TYPE_BY_NAME, EntityType
 from workspace.handlers.generic.row_outcomes import build_excerpt_outcome, build_row_outcome
 from workspace.models import EntityQuerySet
+from workspace.models.base import filter_by_type
 from workspace.services import access
 from workspace.services.documents import outline
 from workspace.services.edges import linked_rows
@@ -21,7 +22,6 @@ MAX_LINKS = 20  # that a get includes
 FILTER_LOOKUPS = {
     "project_id": "exact",
     "state_key": "exact",
-    "type_key": "exact",
     "impact": "exact",
     "priority": "exact",
     "category": "iexact",
@@ -112,6 +112,8 @@ def filter_rows(request: OpRequest, kind: EntityType) -> EntityQuerySet[Any]:
         value = request.args.get(name)
         if value not in (None, []):
             queryset = queryset.filter(**{f"{name}__in" if isinstance(value, list) else f"{name}__{comparison}": value})
+    if type_key := request.args.get("type_key"):
+        queryset = queryset.filter(filter_by_type(type_key))
     for name, condition in kind.filters.items():
         if (is_wanted := request.args.get(name)) is not None:
             queryset = queryset.filter(condition if is_wanted else ~condition)

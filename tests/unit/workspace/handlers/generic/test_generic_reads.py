@@ -178,14 +178,15 @@ def test_document_list_filters_by_category_case_insensitively(project: Project) 
         assert [(row["title"], row["category"]) for row in rows] == [("Note", "Calls")]
 
 
-def test_project_list_filters_by_state_and_exact_type(project: Project) -> None:
+def test_project_list_filters_by_state_and_type_with_its_variants(project: Project) -> None:
     ProjectFactory(name="Garden", type_key="project.personal.garden", state_key="active")
 
     def names(**filters: str) -> list[str]:
         return sorted(row["name"] for row in call_handler("list_onto_projects", **filters).result["projects"])
 
     assert names(type_key="project.personal.garden") == ["Garden"]
-    assert names(type_key="project.personal") == []
+    assert names(type_key="project.personal") == ["Garden"]
+    assert names(type_key="project.person") == []
     assert names(state_key="planning") == ["Launch"]
     assert names(state_key="planning", type_key="project.personal.garden") == []
 
