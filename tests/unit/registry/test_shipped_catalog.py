@@ -15,6 +15,7 @@ from gateway.executors import in_process
 from registry import search
 from registry.catalog.builder import build_catalog
 from registry.catalog.model import BUILT_IN_CONNECTIONS, FULL_VISIBILITY, Catalog
+from registry.checks.text_locations import iter_subschemas
 from registry.files import loader
 from registry.help import help_pages
 from registry.help.help_pages import HelpQuery
@@ -147,6 +148,22 @@ def test_arguments_have_descriptions_and_valid_value_aliases(path: str) -> None:
         for meant in argument.get(dialect.VALUE_ALIASES, {}).values():
             wrapper = {"type": "object", "properties": {"v": argument}}
             assert validator.find_instance_problems(wrapper, {"v": meant}) == []
+
+
+@for_each("path", OPS)
+def test_kinds_that_do_not_exist_are_refused_with_what_to_do_instead(path: str) -> None:
+    for part, pointer in iter_subschemas(OPS[path]["parameters_schema"]):
+        if {"task", "goal", "milestone", "risk", "document"} <= {*part.get("enum", ())}:
+            assert part.get(dialect.VALUE_REFUSALS, {}).keys() >= {"metric", "source", "event"}, pointer
+
+
+@for_each("path", OPS)
+def test_aliases_stand_for_valid_args(path: str) -> None:
+    schema = OPS[path]["parameters_schema"]
+
+    for alias, args in schema.get(dialect.ALIAS_ARGS, {}).items():
+        assert alias in OPS[path]["aliases"]
+        assert validator.find_instance_problems({**schema, "required": []}, args) == []
 
 
 def test_help_stays_within_its_token_budget(catalog: Catalog) -> None:
