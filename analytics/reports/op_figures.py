@@ -128,9 +128,9 @@ def build_calls_subquery(op: OuterRef, *, at: datetime) -> Combinable:
     return Coalesce(_build_subquery(op, Sum("calls"), at), 0)
 
 
-def build_failure_rate_subquery(op: OuterRef, *, at: datetime) -> Combinable:
-    """Return a subquery for an op's failure rate in the last seven days; NULL without calls."""
-    return _build_subquery(op, FAILED_CALLS * 1.0 / NullIf(Sum("calls"), 0), at)
+def build_failed_calls_subquery(op: OuterRef, *, at: datetime) -> Combinable:
+    """Return a subquery for an op's failed calls in the last seven days; 0 without calls."""
+    return Coalesce(_build_subquery(op, FAILED_CALLS, at), 0)
 
 
 def build_repair_rate_subquery(op: OuterRef, *, at: datetime) -> Combinable:

@@ -59,22 +59,22 @@ def get_sort_parameter(name: str) -> str:
 
 
 def test_list_shows_tokens_calls_and_failures(admin_with_calls: HttpClient, live_catalog: Any) -> None:
-    rows = read_list(admin_with_calls, q="onto.task")
+    rows = read_list(admin_with_calls, q="onto.task", columns="all")
 
     short, full = live_catalog.tokens[UPDATE]
     row = rows[UPDATE]
     assert (row["kind"], row["short"], row["full"]) == ("write", f"{short:,}", f"{full:,}")
-    assert (row["calls"], row["failure_rate"], row["repair_rate"]) == ("800", "14%", "50%")
-    assert (rows[LIST]["calls"], rows[LIST]["failure_rate"]) == ("1,200", "1.0%")
+    assert (row["calls"], row["failed"], row["repair_rate"]) == ("800", "112 (14%)", "50%")
+    assert (rows[LIST]["calls"], rows[LIST]["failed"]) == ("1,200", "12 (1.0%)")
     uncalled = rows["onto.task.create"]
-    assert (uncalled["calls"], uncalled["failure_rate"], uncalled["repair_rate"]) == ("0", "–", "–")
+    assert (uncalled["calls"], uncalled["failed"], uncalled["repair_rate"]) == ("0", "–", "–")
 
 
 def test_list_shows_the_last_editor_and_marks_unpublished_ops(admin_with_calls: HttpClient) -> None:
     edit_op(UPDATE, summary="Change a task's dates, state and text")
     edit_op(UPDATE, by="ben", notes="Short.")
 
-    rows = read_list(admin_with_calls, q="onto.task")
+    rows = read_list(admin_with_calls, q="onto.task", columns="all")
 
     assert (rows[UPDATE]["editor"], rows[UPDATE]["draft"]) == ("ben", "draft")
     assert rows[UPDATE]["summary"] == "Change a task's dates, state and text"
@@ -98,16 +98,44 @@ def test_list_is_filtered_by_draft_week_and_kind(admin_with_calls: HttpClient) -
         assert "onto.task.create" in rows
 
 
-@for_each("name, first", [("calls", [LIST, UPDATE, GET]), ("failure_rate", [GET, UPDATE, LIST]), ("op_path", [UPDATE])])
+@for_each("name, first", [("calls", [LIST, UPDATE, GET]), ("failed", [UPDATE, LIST, GET]), ("op_path", [UPDATE])])
 def test_list_is_sorted_by_figures(admin_with_calls: HttpClient, name: str, first: list[str]) -> None:
     assert list(read_list(admin_with_calls, q="onto.task", o=get_sort_parameter(name)))[: len(first)] == first
+
+
+def test_list_begins_with_the_worst_and_remembers_the_reader_s_choices(admin_with_calls: HttpClient) -> None:
+    first, last = Op.objects.values_list("op", flat=True).order_by("op")[0], Op.objects.order_by("-op")[0].op
+
+    worst_first = read_list(admin_with_calls)
+    chosen = list(read_list(admin_with_calls, o=get_sort_parameter("op_path"), columns="all"))
+    remembered = read_list(admin_with_calls)
+
+    assert list(worst_first)[:4] == [UPDATE, LIST, GET, first]  # those without calls by name
+    assert list(worst_first[UPDATE]) == ["op_path", "summary", "calls", "failed", "repair_rate", "draft"]
+    assert chosen[0] == last
+    assert list(remembered) == chosen
+    assert "short" in remembered[last]
+
+
+def test_chips_filter_the_list(admin_with_calls: HttpClient) -> None:
+    def find_chip(**query: str) -> str:
+        page = admin_with_calls.get(get_admin_url(Op, "changelist"), query).content.decode()
+        chip = re.search(r'<a class="ui-chip" href="([^"]*)"[^>]*>Failing', page)
+        assert chip
+        return unescape(chip[1])
+
+    assert "week=failing" in find_chip()
+    assert "week" not in find_chip(week="failing")
 
 
 @for_each("name, index", [("short", 0), ("full", 1)])
 def test_list_is_sorted_by_tokens(admin_with_calls: HttpClient, live_catalog: Any, name: str, index: int) -> None:
     expected = sorted((counts[index] for counts in live_catalog.tokens.values()), reverse=True)
 
-    rows = [int(row[name].replace(",", "")) for row in read_list(admin_with_calls, o=get_sort_parameter(name)).values()]
+    rows = [
+        int(row[name].replace(",", ""))
+        for row in read_list(admin_with_calls, o=get_sort_parameter(name), columns="all").values()
+    ]
 
     assert rows == expected[: len(rows)]
 

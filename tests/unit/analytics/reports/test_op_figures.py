@@ -107,7 +107,7 @@ def test_subqueries_return_figures_of_the_named_op(db: None) -> None:
     name = OuterRef("name")
 
     rows = Switch.objects.annotate(
-        calls=reports.build_calls_subquery(name, at=NOON), rate=reports.build_failure_rate_subquery(name, at=NOON)
-    ).values_list("name", "calls", "rate")
+        calls=reports.build_calls_subquery(name, at=NOON), failed=reports.build_failed_calls_subquery(name, at=NOON)
+    ).values_list("name", "calls", "failed")
 
-    assert set(rows) == {(UPDATE, 40, 0.1), (GET, 0, None)}
+    assert set(rows) == {(UPDATE, 40, 4), (GET, 0, 0)}
