@@ -21,7 +21,7 @@ from registry.snapshot.diff import CopyChange
 
 PAGE_SIZE = 50  # differences
 MAX_LISTED = 200  # findings; an import of thousands of functions can have thousands
-MIN_SHOWN_DOLLARS = 0.005  # dollars; smaller amounts are shown in words
+MIN_SHOWN_DOLLARS = 0.005  # dollars; smaller amounts are not shown
 
 
 class LinkedDifference(NamedTuple):
@@ -102,14 +102,12 @@ def format_counts(counts: Mapping[Kind, int]) -> str:
 
 
 def format_daily_cost(tokens: float) -> str:
-    """Return additional tokens a day in words, with their price."""
+    """Return additional tokens a day in words, with their price from a cent on."""
     dollars = float(reports.price_in_dollars(tokens))
-    money = (
-        f"{'−' if dollars < 0 else '+'}${abs(dollars):,.2f}"
-        if abs(dollars) >= MIN_SHOWN_DOLLARS
-        else "less than a cent"
-    )
-    return f"about {signed(round(tokens))} a day, {money}"
+    words = f"{signed(round(tokens))} tokens a day"
+    if abs(dollars) < MIN_SHOWN_DOLLARS:
+        return words
+    return f"{words}, {'−' if dollars < 0 else '+'}${abs(dollars):,.2f}"
 
 
 def _link_to_input(finding: Finding, links: Mapping[tuple[Kind, str], str]) -> str:

@@ -1,15 +1,16 @@
 """The page of an op, and the rows of copy inside it."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.contrib import admin
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.forms.fields import InvalidJSONInput
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from unfold.widgets import UnfoldAdminTextareaWidget
 
 from audit import audit_log
+from audit.models import AuditEntry
 from console.access.switches import SwitchableMixin
 from console.copy.files import CopyFilesMixin
 from console.copy.history import CopyForm
@@ -30,6 +31,7 @@ SENTENCE_WIDGET = UnfoldAdminTextareaWidget(attrs={"rows": 1})  # it grows with 
 
 class RuleInline(base.TabularInline[PolicyRule, Op]):
     model = PolicyRule
+    part = "Copy"
     hide_title = True  # it would repeat the text in the line below
     ordering_field, hide_ordering_field = "position", True
 
@@ -41,11 +43,13 @@ class RuleInline(base.TabularInline[PolicyRule, Op]):
 
 class ExampleInline(base.StackedInline[Example, Op]):
     model = Example
+    part = "Copy"
     ordering_field, hide_ordering_field = "position", True
 
 
 class AliasInline(base.TabularInline[OpAlias, Op]):
     model = OpAlias
+    part = "Search"
     hide_title = True
     verbose_name, verbose_name_plural = "alias", "aliases"
 
@@ -75,20 +79,14 @@ def _is_schema_text(text: str, schema: Any) -> bool:
         return False
 
 
-@admin.register(Op)
-class OpAdmin(OpListMixin, CopyAdmin, SwitchableMixin, OpPreviewMixin, CopyFilesMixin, OpEditPageMixin):
-    empty = "Load the shipped ops with manage.py load_catalog, import files, or add one."
-    form = OpForm
-    line_lists = {"keywords": 100, "contexts": 60, "result_fields": 200, "display_only": 100}
-    go_to_order = 1
-    switch_kind, switch_name = Switch.Kind.OP, "op"
-    actions: Any = ["switch_off", "switch_on", "export_csv"]
-    search_fields = ["op", "tool_name", "upstream_name", "summary", "aliases__name"]
-    readonly_fields = ["upstream_name", "source"]
-    inlines = [RuleInline, ExampleInline, AliasInline]
-    fieldsets = [
-        ("What the model reads", {"fields": ["op", "summary", "description", "notes", "parameters_schema"]}),
-        ("Search", {"fields": ["keywords", "contexts", "category"]}),
+MAX_CHANGES = 20  # on the page; its history has the others
+
+# The tabs of the form: their fieldsets.
+PARTS: dict[str, list[Any]] = {
+    "Copy": [(None, {"fields": ["op", "summary", "description", "notes"]})],
+    "Arguments": [(None, {"fields": ["parameters_schema", "argument_aliases", "display_only", "without_id"]})],
+    "Search": [(None, {"fields": ["keywords", "contexts", "category"]})],
+    "Runs": [
         (
             "Identity",
             {
@@ -102,19 +100,60 @@ class OpAdmin(OpListMixin, CopyAdmin, SwitchableMixin, OpPreviewMixin, CopyFiles
             },
         ),
         ("HTTP service", {"fields": ["request", "result_fields"], "classes": ["collapse"]}),
-        (
-            "Execution",
-            {
-                "fields": [
-                    ("connection", "timeout_ms"),
-                    ("needs_subject", "confirm"),
-                    "without_id",
-                    "argument_aliases",
-                    "display_only",
-                ]
-            },
-        ),
-    ]
+        ("Execution", {"fields": [("connection", "timeout_ms"), ("needs_subject", "confirm")]}),
+    ],
+}
+
+
+class OpPart(NamedTuple):
+    """A tab of the form, with its fieldsets and its rows."""
+
+    title: str
+    fieldsets: list[Any]
+    formsets: list[Any]
+
+
+@admin.register(Op)
+class OpAdmin(OpListMixin, CopyAdmin, SwitchableMixin, OpPreviewMixin, CopyFilesMixin, OpEditPageMixin):
+    empty = "Load the shipped ops with manage.py load_catalog, import files, or add one."
+    form = OpForm
+    line_lists = {"keywords": 100, "contexts": 60, "result_fields": 200, "display_only": 100}
+    go_to_order = 1
+    switch_kind, switch_name = Switch.Kind.OP, "op"
+    actions: Any = ["switch_off", "switch_on", "export_csv"]
+    search_fields = ["op", "tool_name", "upstream_name", "summary", "aliases__name"]
+    readonly_fields = ["upstream_name", "source"]
+    inlines = [RuleInline, ExampleInline, AliasInline]
+    fieldsets = [fieldset for fieldsets in PARTS.values() for fieldset in fieldsets]
+
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        field = super().formfield_for_dbfield(db_field, request, **kwargs)
+        if db_field.name == "op":
+            field.help_text = "If you rename the op, its old path becomes an alias, so that callers of it keep working."
+        return field
+
+    def render_change_form(
+        self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
+    ) -> HttpResponse:
+        """Divide the form into its tabs, and add the last changes of the op."""
+        fieldsets, formsets = iter(context["adminform"]), context["inline_admin_formsets"]
+        context["parts"] = [
+            OpPart(title, [next(fieldsets) for _ in names], [each for each in formsets if each.opts.part == title])
+            for title, names in PARTS.items()
+        ]
+        op: Op | None = kwargs.get("obj")
+        if op is not None and op.pk is not None:
+            kind, name = self.get_audit_key(op)
+            entries = AuditEntry.objects.filter(kind=kind, name=name)[:MAX_CHANGES]
+            context["changes"] = [(entry, audit_log.describe_changes(entry)) for entry in entries]
+        return super().render_change_form(request, context, *args, **kwargs)
+
+    def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
+        """Keep the old path of a renamed op as an alias."""
+        old_path = form.initial.get("op", "") if change and "op" in form.changed_data else ""
+        if old_path and not Op.objects.filter(Q(op=old_path) | Q(tool_name=old_path)).exists():
+            OpAlias.objects.get_or_create(name=old_path, defaults={"op": form.instance})
+        super().save_related(request, form, formsets, change)
 
     @admin.action(description="Download as CSV", permissions=["change"])
     def export_csv(self, request: HttpRequest, queryset: QuerySet[Op]) -> HttpResponse:

@@ -63,7 +63,7 @@ class PromptSectionAdmin(CopyAdmin, TextPreviewMixin):
     list_filter = ["prompt", "status"]
     search_fields = ["prompt", "name", "title", "text"]
     fieldsets = [
-        ("What the model reads", {"fields": ["title", "text"]}),
+        ("Text", {"fields": ["title", "text"]}),
         ("Placement", {"fields": ["prompt", "position", "name", "status"]}),
     ]
 

@@ -12,6 +12,7 @@ from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.text import get_text_list
 
 from analytics import reports
 from analytics.events.event_filters import CountedAs
@@ -27,13 +28,19 @@ from registry.catalog import cache, connections
 from registry.catalog.model import Catalog
 from registry.checks import Finding
 from registry.drafts import history
+from registry.jsonschema import dialect, schema_check
+from registry.jsonschema.arguments import iter_arguments
 from registry.models import Op, Pin, get_parent_path
 from registry.releases import preview
 from registry.releases.preview import AnswerPreview, OpPreview, TextPreview
+from registry.snapshot import diff, snapshot
 from registry.snapshot.copy_kinds import KIND_BY_MODEL, CopyRow
-from registry.snapshot.entries import OpEntry, PinEntry
+from registry.snapshot.entries import Entry, OpEntry, PinEntry
 
 FORM_TITLES = {"short": "Short", "full": "Full", "arg": "Argument"}
+
+# Keywords of a schema that say what to send; without them, a model reads only the type.
+WORDS_OF_ARGUMENT = frozenset(("description", "x-note", "enum", "const"))
 
 # Rules that also block saving. Other blocking problems can be saved in the draft and fixed later.
 RULES_BLOCKING_SAVE = frozenset(("schema_invalid", "group_missing", "example_invalid", "name_taken"))
@@ -45,6 +52,7 @@ class ProblemSeverity(StrEnum):
     BLOCKS_SAVING = "blocks-saving"
     BLOCKS_PUBLISHING = "blocks-publishing"
     WARNING = "warning"  # a warning; publishing needs a reason
+    HINT = "hint"
 
 
 class PreviewProblem(NamedTuple):
@@ -70,23 +78,26 @@ class RenderedAnswer(NamedTuple):
     cost: str
 
 
-def build_op_context(preview: OpPreview, typed: FormEntry, *, was: str, at: datetime) -> dict[str, Any]:
-    """Return the template context of an op's preview. `was` is the op's path in the draft."""
-    problems = _collect_problems(preview.findings, typed, is_new=not was)
-    blocked_inputs = {each.input for each in problems if each.severity != ProblemSeverity.WARNING}
+def build_op_context(preview: OpPreview, typed: FormEntry, *, saved: OpEntry | None, at: datetime) -> dict[str, Any]:
+    """Return the template context of an op's preview. `saved` is its entry in the draft, None for a new op."""
+    was = saved["op"] if saved else ""
+    problems = [*_collect_problems(preview.findings, typed, is_new=not was), *_iterate_hints(preview.entry, typed)]
+    blocked_inputs = {
+        each.input for each in problems if each.severity not in (ProblemSeverity.WARNING, ProblemSeverity.HINT)
+    }
     examples = [name for name in typed.inputs.values() if name.startswith("examples-") and name.endswith("-args")]
-    return _build_common_context(preview, typed, problems, is_new=not was) | {
+    return _build_common_context(preview, typed, problems, saved=cast("Entry | None", saved)) | {
         "answers": list(_render_answers(preview, was, at)),
         "valid": sorted({name for name in examples if name not in blocked_inputs}),
     }
 
 
-def build_text_context(preview: TextPreview, typed: FormEntry, *, is_new: bool, at: datetime) -> dict[str, Any]:
-    """Return the template context of a group's or prompt section's preview. `is_new`: the row is not saved yet."""
+def build_text_context(preview: TextPreview, typed: FormEntry, *, saved: Entry | None, at: datetime) -> dict[str, Any]:
+    """Return the template context of a group's or prompt section's preview. `saved` is its entry in the draft."""
     group = preview.entry.get("path")
     daily_reads = reports.average_daily_reads(get_parent_path(group), at=at).listed if group else None
-    problems = _collect_problems(preview.findings, typed, is_new=is_new)
-    return _build_common_context(preview, typed, problems, is_new=is_new) | {
+    problems = _collect_problems(preview.findings, typed, is_new=saved is None)
+    return _build_common_context(preview, typed, problems, saved=saved) | {
         "text": preview.answer.body.decode(),
         "size": len(preview.answer.body),
         "cost": format_cost(preview.answer, daily_reads),
@@ -94,14 +105,17 @@ def build_text_context(preview: TextPreview, typed: FormEntry, *, is_new: bool, 
 
 
 def _build_common_context(
-    preview: OpPreview | TextPreview, typed: FormEntry, problems: list[PreviewProblem], *, is_new: bool
+    preview: OpPreview | TextPreview, typed: FormEntry, problems: list[PreviewProblem], *, saved: Entry | None
 ) -> dict[str, Any]:
+    is_new = saved is None
     return {
         "preview": preview,
         "still_missing": [typed.labels[name] for name in typed.missing] if is_new else [],
         "uses_saved_values": any(each.keeps_saved_value for each in typed.unreadable),
+        "is_unsaved": bool(typed.unreadable) or not (saved and diff.is_same_json(saved, typed.entry)),
         "is_retired": preview.entry.get("status") == Op.Status.RETIRED,
         "problems": problems,
+        "passes_checks": all(each.severity == ProblemSeverity.HINT for each in problems),
         "counts": {
             severity.name.lower(): sum(each.severity == severity for each in problems) for severity in ProblemSeverity
         },
@@ -138,6 +152,19 @@ def _iterate_findings(findings: Iterable[Finding], typed: FormEntry) -> Iterator
             line = _find_line(typed.texts.get(name, ""), pointer or _extract_pointer(finding))
             label = typed.labels.get(name) or finding.field.replace("/", ", ").capitalize()
             yield PreviewProblem(severity, name, label, line, 0, finding.message, finding.fix)
+
+
+def _iterate_hints(entry: OpEntry, typed: FormEntry) -> Iterator[PreviewProblem]:
+    """Yield a hint about arguments of which a model reads only the type."""
+    schema, name = entry["parameters_schema"], typed.inputs.get("parameters_schema", "")
+    if schema_check.find_problems(schema) or any(each.input == name for each in typed.unreadable):
+        return
+    forms = ((argument, dialect.dereference(schema, form)) for argument, form, _ in iter_arguments(schema))
+    bare = [argument for argument, form in forms if WORDS_OF_ARGUMENT.isdisjoint(form)]
+    if bare:
+        verb = "argument has" if len(bare) == 1 else "arguments have"
+        message = f"{len(bare)} {verb} no description: {get_text_list(bare, 'and')}. Models have to guess what to send."
+        yield PreviewProblem(ProblemSeverity.HINT, name, typed.labels.get(name, ""), 0, 0, message, "")
 
 
 def _extract_pointer(finding: Finding) -> str:
@@ -185,7 +212,7 @@ class PreviewMixin(LivePreviewAdmin):
     compressed_fields = False  # labels above inputs, because the form has half of the width
 
     class Media:
-        js = [Script(f"console/op/{name}.js", defer=True) for name in ("json_editor", "rows", "jump_links", "preview")]
+        js = [Script(f"console/op/{name}.js", defer=True) for name in ("json_editor", "rows", "preview")]
         css = {"all": ["console/op/op.css"]}
 
     def build_preview_context(
@@ -209,6 +236,9 @@ class OpPreviewMixin(PreviewMixin):
 
     preview_template = "console/copy/op/preview.html"
 
+    class Media:
+        js = [Script(f"console/op/{name}.js", defer=True) for name in ("arguments_table", "parts")]
+
     def render_change_form(
         self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
     ) -> HttpResponse:
@@ -229,14 +259,15 @@ class OpPreviewMixin(PreviewMixin):
     def build_preview_context(
         self, request: HttpRequest, row: Op | None, *, live: Catalog | None, at: datetime
     ) -> dict[str, Any]:
-        was = row.op if row else ""
+        saved = snapshot.op_to_entry(row) if row else None  # reading the form changes the row
+        was = saved["op"] if saved else ""
         typed_op = self._read_typed_op(request, row)
         argument = request.POST.get("preview-argument", "")
         op_preview = preview.preview_op(
             cast(OpEntry, typed_op.entry), context=checks.get_current_context(), live=live, was=was, argument=argument
         )
         findings = [*checks.find_unrunnable_ops([op_preview.entry]), *op_preview.findings]
-        return build_op_context(replace(op_preview, findings=findings), typed_op, was=was, at=at)
+        return build_op_context(replace(op_preview, findings=findings), typed_op, saved=saved, at=at)
 
     def _read_typed_op(self, request: HttpRequest, op: Op | None) -> FormEntry:
         form = self.bind_form(request, op)
@@ -267,12 +298,13 @@ class TextPreviewMixin(PreviewMixin):
         self, request: HttpRequest, row: CopyRow | None, *, live: Catalog | None, at: datetime
     ) -> dict[str, Any]:
         was = history.get_history_key(row)[1] if row else ""
+        saved = snapshot.row_to_entry(row) if row else None  # reading the form changes the row
         typed_row = form_entry.read_text_form(self.bind_form(request, row))
         if self.model is Pin:
             text_preview = preview.preview_pin(cast(PinEntry, typed_row.entry), live=live, was=was)
         else:
             text_preview = preview.preview_text(KIND_BY_MODEL[self.model], typed_row.entry, live=live, was=was)
-        return build_text_context(text_preview, typed_row, is_new=row is None, at=at)
+        return build_text_context(text_preview, typed_row, saved=saved, at=at)
 
 
 def _get_live_catalog() -> Catalog | None:

@@ -41,7 +41,9 @@ FILTER_LOOKUPS = ("exact", "isnull", "gte", "lt")  # that Django's filters of a 
 DATE_LOOKUPS = ("year", "month", "day", "gte", "lt")  # that its date hierarchies do
 
 LINE_WIDGET = UnfoldAdminTextInputWidget(attrs={"class": "ui-wide-input"})
-JSON_WIDGET = UnfoldAdminTextareaWidget(attrs={"class": "ui-code", "rows": 8, "spellcheck": "false"})
+JSON_WIDGET = UnfoldAdminTextareaWidget(
+    attrs={"class": "ui-code", "rows": 8, "spellcheck": "false", "data-json": ""}  # json_editor.js offers to format it
+)
 
 LINES_WIDGET = UnfoldAdminTextareaWidget(attrs={"class": "ui-code", "rows": 4, "spellcheck": "false"})
 

@@ -66,3 +66,14 @@ document.addEventListener("DOMContentLoaded", () => {
   fixAccessibility();
   new MutationObserver(fixAccessibility).observe(document.body, { childList: true, subtree: true });
 });
+
+// Menus close on Escape, and when something outside of them is clicked.
+document.addEventListener("click", (event) => {
+  for (const menu of document.querySelectorAll(".ui-menu[open]")) if (!menu.contains(event.target)) menu.open = false;
+});
+document.addEventListener("keydown", (event) => {
+  const menu = event.key === "Escape" ? event.target.closest(".ui-menu[open]") : null;
+  if (!menu) return;
+  menu.open = false;
+  menu.querySelector("summary").focus();
+});

@@ -1,5 +1,6 @@
 """What holds on every page of the console: panels stay in their place, "Go to" works with the keyboard."""
 
+import re
 from typing import Any
 
 import pytest
@@ -65,6 +66,7 @@ def test_go_to_opens_and_closes_by_keyboard(admin: BrowserUser) -> None:
 
 def test_preview_follows_the_field_that_is_edited(admin: BrowserUser) -> None:
     page = admin.page
+    page.evaluate("sessionStorage.clear()")
     page.goto("/admin/registry/op/?q=onto.task.update")
     page.locator("#result_list").get_by_role("link", name="onto.task.update").click()
     expect(page.locator("#preview")).to_contain_text("tokens")
@@ -73,11 +75,17 @@ def test_preview_follows_the_field_that_is_edited(admin: BrowserUser) -> None:
     expect(page.get_by_role("tab", name="Full")).to_have_attribute("aria-selected", "true")
     expect(page.locator("#preview .is-edited")).to_have_text("Changes one task.")
 
+    page.get_by_role("tab", name="Arguments").click()
     schema = page.locator("#id_parameters_schema")
     schema.evaluate(SET_CARET, '"priority": {')
     page.keyboard.type(" ")
-    expect(page.get_by_role("tab", name="Argument")).to_have_attribute("aria-selected", "true")
+    expect(page.get_by_role("tab", name="Argument", exact=True)).to_have_attribute("aria-selected", "true")
     expect(page.locator("#preview-argument")).to_have_value("priority")
+
+    page.get_by_label("Description of title").fill("What to do")
+    expect(schema).to_have_value(re.compile('"title": {[^}]*"description": "What to do"'))
+    expect(page.locator("#preview-argument")).to_have_value("title")
+    expect(page.locator(".op-header")).to_contain_text("unsaved")
 
 
 def is_post(request: Request) -> bool:

@@ -50,6 +50,7 @@ def test_copy_is_edited_checked_published_served_and_rolled_back(
     expect(preview).to_contain_text("compared to live")
     take_picture(ed, "op")
 
+    editor.get_by_role("tab", name="Arguments").click()
     schema = editor.locator("#id_parameters_schema")
     schema_text = schema.input_value()
     schema.fill(schema_text.replace('"type": "object",', '"type": "object"', 1))

@@ -1,4 +1,4 @@
-/* JSON editing in a textarea: line numbers, marked error lines, and automatic indentation. */
+/* JSON editing in a textarea: line numbers, marked error lines, automatic indentation, and a button that formats. */
 "use strict";
 
 (() => {
@@ -36,7 +36,46 @@
       // execCommand keeps the change in the undo history.
       document.execCommand("insertText", false, `\n${indent}${/[[{]\s*$/.test(line) ? "  " : ""}`);
     });
+    if ("json" in area.dataset) addFormatButton(editor, area);
     renumber();
+  }
+
+  function addFormatButton(editor, area) {
+    const button = Object.assign(document.createElement("button"), { type: "button", className: "json-format", textContent: "Format" });
+    button.addEventListener("click", () => {
+      try {
+        JSON.parse(area.value);
+      } catch {
+        return; // the problem is shown at the field
+      }
+      area.focus();
+      area.select();
+      document.execCommand("insertText", false, format(area.value));
+      area.setSelectionRange(0, 0);
+    });
+    editor.append(button);
+  }
+
+  /* Indent some valid JSON, and change nothing else: JSON.stringify would round numbers. */
+  function format(json) {
+    let depth = 0;
+    let text = "";
+    const tokens = json.match(/"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/g) ?? [];
+    const breakLine = () => (text += `\n${"  ".repeat(depth)}`);
+    tokens.forEach((token, at) => {
+      const isEmpty = /[}\]]/.test(token) && /[{[]/.test(tokens[at - 1]);
+      if (token === "}" || token === "]") {
+        depth -= 1;
+        if (!isEmpty) breakLine();
+      }
+      text += token === ":" ? ": " : token;
+      if (token === "{" || token === "[") {
+        depth += 1;
+        if (!/[}\]]/.test(tokens[at + 1])) breakLine();
+      }
+      if (token === ",") breakLine();
+    });
+    return text;
   }
 
   for (const area of document.querySelectorAll("textarea.ui-code")) if (!area.closest(".empty-form")) addLineNumbers(area);

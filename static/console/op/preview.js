@@ -99,12 +99,12 @@
       const line = document.createElement("p");
       line.className = `problem--${each.dataset.severity}`;
       line.textContent = each.querySelector(".problem-message").textContent;
-      if (name.endsWith("-args") && each.dataset.severity !== "warning") line.prepend("✗ ");
+      if (name.endsWith("-args") && !["warning", "hint"].includes(each.dataset.severity)) line.prepend("✗ ");
       return line;
     });
     if (isValid) lines.unshift(Object.assign(document.createElement("p"), { className: "input-note--valid", textContent: "✓ valid" }));
     note.replaceChildren(...lines);
-    if (problems.some((each) => each.dataset.severity !== "warning")) input.setAttribute("aria-invalid", "true");
+    if (problems.some((each) => !["warning", "hint"].includes(each.dataset.severity))) input.setAttribute("aria-invalid", "true");
     else input.removeAttribute("aria-invalid");
     input.dispatchEvent(new CustomEvent("problems:change", { detail: problems.map((each) => Number(each.dataset.line)).filter(Boolean) }));
   }
@@ -127,6 +127,7 @@
     if (!input) return;
     event.preventDefault();
     for (let up = input.closest("details"); up; up = up.parentElement.closest("details")) up.open = true;
+    input.dispatchEvent(new CustomEvent("part:show", { bubbles: true }));
     input.scrollIntoView({ block: "center" });
     input.focus({ preventScroll: true });
     if (Number(line)) selectLine(input, Number(line), Number(column));

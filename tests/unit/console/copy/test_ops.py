@@ -78,3 +78,23 @@ def test_schema_keeps_its_formatting_until_it_is_changed_elsewhere(admin_client:
     stored = open_form(admin_client, op)["parameters_schema"]
     assert stored.startswith('{\n  "type": "object"')
     assert '"default": true' in stored
+
+
+def test_renamed_op_keeps_its_old_path_as_an_alias(admin_client: Client) -> None:
+    op = make_op()
+
+    response = save_row(admin_client, op, open_form(admin_client, op) | {"op": "onto.task.new"})
+
+    assert response.status_code == 302
+    assert Op.objects.get(aliases__name="onto.task.add").op == "onto.task.new"
+    assert "onto.task.add" in AuditEntry.objects.get(name="onto.task.new").changes["aliases"][1]
+
+
+def test_op_page_lists_its_last_changes(admin_client: Client) -> None:
+    op = make_op()
+    save_row(admin_client, op, open_form(admin_client, op) | {"summary": "Add a task"})
+
+    page = admin_client.get(get_registry_url(Op, "change", op.pk)).content.decode()
+
+    history = page.partition('id="part-history"')[2].partition("</section>")[0]
+    assert "changed by admin: summary Add onto.task.add → Add a task" in " ".join(history.split())

@@ -52,13 +52,17 @@ def test_preview_shows_the_op_as_typed(admin_client: Client) -> None:
     changed = preview_with(admin_client, op, {"summary": "Note <b>one</b> thing"})
 
     assert get_part_text(as_is, "draft-state") == "live"
-    assert get_part_text(as_is, "status").startswith("All checks passed. Short: 37 tokens (same as live). Full: ")
+    assert get_part_text(as_is, "status").startswith("All checks passed. 1 hint. Short: 37 tokens (same as live). Full: ")
     assert get_part_text(as_is, "changes") == "Its help matches the live release."
     assert "(same as live)" in get_part_text(as_is, "short")
     assert '<ul data-part="valid"><li data-input="examples-0-args"></li></ul>' in as_is.content.decode()
-    assert get_part_text(changed, "draft-state") == "draft unpublished changes"
+    assert get_part_text(changed, "draft-state") == "unsaved"
+    Op.objects.update(summary="Note <b>one</b> thing")
+    assert get_part_text(request_preview(admin_client, op, open_form(admin_client, op)), "draft-state") == (
+        "draft unpublished changes"
+    )
     assert "Note <b>one</b> thing" in get_part_text(changed, "short")
-    assert re.search(r"compared to live; about [+−][\d,]+ a day", get_part_text(changed, "short"))
+    assert re.search(r"compared to live; [+−][\d,]+ tokens a day", get_part_text(changed, "short"))
     assert '{"path":"onto.task.add","type":"op","kind":"write","summary":"Note <b>one</b> thing"' in get_part_text(
         changed, "json"
     )
@@ -80,12 +84,13 @@ def test_preview_links_each_problem_to_its_input(admin_client: Client) -> None:
         ("blocks-saving", "summary", "0"),
         ("blocks-saving", "examples-0-args", "2"),
         ("blocks-publishing", "successor", "0"),
+        ("hint", "parameters_schema", "0"),
     ]
     assert get_part_text(response, "status").startswith(
         "2 problems to fix before saving. 1 problem to fix before publishing;"
     )
     assert "Ensure this value has at most 200 characters" in get_part_text(response, "problems")
-    assert get_part_text(response, "draft-state") == "retired models do not read it"
+    assert get_part_text(response, "draft-state") == "unsaved"
     assert '<a href="#id_examples-0-args">Example 1, args, line 2</a>' in page
     assert '<ul data-part="valid"></ul>' in page
     assert page.count("<b>") == 0
@@ -106,7 +111,7 @@ def test_preview_shows_an_unsaved_op(admin_client: Client) -> None:
     )
 
     assert reverse("admin:registry_op_add_preview") in page.content.decode()
-    assert get_part_text(empty, "draft-state") == "draft not live yet"
+    assert get_part_text(empty, "draft-state") == "unsaved"
     assert get_part_text(empty, "problems") == ""  # nobody has come to these inputs yet
     assert get_part_text(empty, "status").startswith("Still needed: Op, Summary, Tool name, Kind.")
     assert get_part_text(begun, "status").startswith("Still needed: Summary.")
@@ -123,14 +128,33 @@ def test_preview_shows_an_unsaved_op(admin_client: Client) -> None:
         (1_200, 9.0, "1,200 tokens (same as live)"),
         (1_000, None, "1,200 tokens (+200 compared to live)"),
         (1_000, 0.0, "1,200 tokens (+200 compared to live; not read in the last 7 days)"),
-        (1_000, 0.2, "1,200 tokens (+200 compared to live; about +40 a day, less than a cent)"),
-        (1_300, 10_000.0, "1,200 tokens (−100 compared to live; about −1,000,000 a day, −$2.00)"),
+        (1_000, 0.2, "1,200 tokens (+200 compared to live; +40 tokens a day)"),
+        (1_300, 10_000.0, "1,200 tokens (−100 compared to live; −1,000,000 tokens a day, −$2.00)"),
     ],
 )
 def test_cost_sentence_describes_the_cost(live: int | None, reads: float | None, sentence: str, settings: Any) -> None:
     settings.GATEWAY_DOLLARS_PER_MILLION_TOKENS = Decimal("2.00")
 
     assert format_cost(AnswerPreview(b"", 1_200, live), reads) == sentence
+
+
+def test_preview_hints_at_arguments_without_a_description(admin_client: Client) -> None:
+    op = make_op()
+    form = {"type": "string", "description": "What to do"}
+    properties = {"title": form, "color": {"type": "string"}, "size": {"enum": ["s", "l"]}, "day": {"type": "string"}}
+    op.parameters_schema = {"type": "object", "properties": properties}
+    op.save()
+
+    as_is = request_preview(admin_client, op, open_form(admin_client, op))
+    described = preview_with(
+        admin_client, op, {"parameters_schema": '{"type": "object", "properties": {"title": {"description": "x"}}}'}
+    )
+
+    assert get_part_text(as_is, "problems") == (
+        "Hint Parameters schema 2 arguments have no description: color and day. Models have to guess what to send."
+    )
+    assert get_part_text(as_is, "status").startswith("All checks passed. 1 hint.")
+    assert "hint" not in get_part_text(described, "status")
 
 
 def test_preview_writes_nothing_and_reads_the_draft_once(admin_client: Client) -> None:
@@ -177,7 +201,7 @@ def test_preview_shows_the_group_as_typed(admin_client: Client) -> None:
     assert get_part_text(as_is, "draft-state") == "live"
     assert get_part_text(as_is, "status") == "All checks passed."
     assert '{"path":"onto.task","summary":"Group onto.task"}' in get_part_text(as_is, "short")
-    assert "(+10 compared to live; about +10,000 a day, +$0.02)" in get_part_text(changed, "short")
+    assert "(+10 compared to live; +10,000 tokens a day, +$0.02)" in get_part_text(changed, "short")
     assert get_part_text(long, "status") == "1 warning."
     assert "Warning Summary 30 words" in get_part_text(long, "problems")
     group.refresh_from_db()

@@ -77,7 +77,7 @@ def test_review_shows_the_daily_cost_of_the_change(admin_client: Client, publish
     retired = find_cost_sentence(open_review(admin_client))
 
     assert unread.endswith(" full; not read in the last 7 days.")
-    assert read.endswith(" full; about +5,000 a day, +$0.01.")
+    assert read.endswith(" full; +5,000 tokens a day, +$0.01.")
     assert retired.endswith(" full.")
 
 
