@@ -29,7 +29,7 @@ from gateway.execution import dry_runs
 from registry.catalog import cache
 from registry.catalog.model import Catalog
 from registry.jsonschema import schema_check, signatures
-from registry.models import Op
+from registry.models import Op, Release
 
 MAX_ARGS_CHARS = 100_000  # characters
 
@@ -68,7 +68,8 @@ class TryOpForm(forms.Form):
             )
         self.may_choose_subject = may_choose_subject
         self.fields["under"].choices = choices  # type: ignore[attr-defined]  # it is a ChoiceField
-        self.fields["subject"].help_text = "The end user to call for, as in Gateway-Subject. " + (
+        needed = f"The end user to call for; {op} needs one. " if op.needs_subject else "The end user to call for. "
+        self.fields["subject"].help_text = needed + (
             "The answer shows this user's rows, so the history of changes records it."
             if may_choose_subject
             else f"You can choose a demo user: {_name_demo_users()}."
@@ -106,7 +107,7 @@ def page(request: HttpRequest, pk: int) -> HttpResponse:
         may_choose_subject=request.user.has_perm(TRY_AS_ANY_SUBJECT),
         initial={
             "args": _build_initial_args(op, request.GET.get("example", "")),
-            "subject": request.GET.get("subject", ""),
+            "subject": request.GET.get("subject", demo_data.get_demo_subject() if op.needs_subject else ""),
             "under": next(iter(catalogs_by_version), ""),
         },
     )
@@ -140,7 +141,9 @@ def _find_runnable_catalogs(op: Op) -> tuple[dict[str, Catalog], str]:
 
 
 def _label_version(version: str) -> str:
-    return "Saved draft" if version == dry_runs.DRAFT_VERSION else f"Live release {version[:12]}"
+    if version == dry_runs.DRAFT_VERSION:
+        return "Saved draft"
+    return f"Live release {Release.objects.only('version', 'number', 'name').get(pk=version).short_name}"
 
 
 def _build_initial_args(op: Op, chosen: str) -> str:
@@ -204,11 +207,16 @@ def _change_fields(request: HttpRequest, op: Op) -> answer_fields.FieldsPreview 
 
 
 def _describe_answer(answer: EnvelopeResponse, version: str, trace: Trace) -> dict[str, Any]:
+    envelope = answer.envelope
+    message = envelope["result"].get("message") if envelope["ok"] else envelope["error"]["message"]
+    errors = [] if envelope["ok"] else envelope["error"]["details"].get("field_errors", [])
     return {
+        "message": message if isinstance(message, str) else "",
+        "notes": [*(str(error["message"]) for error in errors), *envelope["meta"]["warnings"]],
         "status": f"{answer.status} {HTTPStatus(answer.status).phrase}",
         "ok": answer.envelope["ok"],
         "headers": [
-            ("Gateway-Release", version),
+            ("Run with", _label_version(version)),
             ("Gateway-Trace", trace.id),
             ("Server-Timing", trace.format_server_timing()),
         ],

@@ -125,8 +125,11 @@ def test_figures_ignore_tried_calls(admin_client: HttpClient) -> None:
 def test_try_shows_the_error_of_the_api(admin_client: HttpClient, args: str, status: str, reason: str) -> None:
     response = try_op(admin_client, "onto.task.update", args)
 
-    assert status in response.content.decode()
-    assert parse_answer(response)["error"]["details"]["reason"] == reason
+    page_html = html.unescape(response.content.decode())
+    assert status in page_html
+    error = parse_answer(response)["error"]
+    assert error["details"]["reason"] == reason
+    assert f"<p>{error['message']}</p>" in page_html
 
 
 def test_try_runs_with_the_rights_of_the_subject(admin_client: HttpClient) -> None:
@@ -168,7 +171,7 @@ def test_try_offers_only_the_live_release_when_the_draft_cannot_run(admin_client
     refused = try_op(admin_client, "onto.task.get", {})
 
     assert "The draft cannot run: A $ref points outside the schema." in page_html
-    assert "Live release" in page_html
+    assert "Live release r1" in page_html
     assert "Select a valid choice" in refused.content.decode()
 
 
@@ -221,6 +224,7 @@ def test_try_form_has_the_args_of_the_chosen_example(admin_client: HttpClient) -
 
     def read_args(example: str) -> Any:
         page_html = admin_client.get(get_try_url("onto.task.update"), {"example": example}).content.decode()
+        assert f'value="{DEMO_SUBJECT}"' in page_html
         return json.loads(html.unescape(re.search(r"<textarea[^>]*>(.*?)</textarea>", page_html, re.S)[1]))
 
     assert read_args("") == read_args("0") == read_args("99") == read_args("x") == examples[0].args
