@@ -1,5 +1,6 @@
 """Edit an op from an eval case, and choose which op."""
 
+import json
 from typing import Any
 
 from django import forms
@@ -53,21 +54,31 @@ class OpPathField(forms.ModelChoiceField):  # type: ignore[type-arg]  # its valu
         return str(self.prepare_value(initial) or "") != str(data or "")
 
 
-class OpEditForm(forms.Form):
-    """One addition to an op."""
+TEXT_LABELS = {
+    OpEdit.KEYWORD: "Words that people search for",
+    OpEdit.ALIAS: "Other name of the op",
+    OpEdit.ARGUMENT_ALIAS: "Other name of the argument",
+    OpEdit.DO: "What to do",
+    OpEdit.DONT: "What not to do",
+    OpEdit.EDGE_CASE: "What to do in a special case",
+    OpEdit.EXAMPLE: "Args of the call, as JSON",
+}
 
-    edit = forms.ChoiceField(label="Add", choices=OpEdit.choices, widget=UnfoldAdminSelectWidget())
-    text = forms.CharField(
-        max_length=5_000,
-        widget=UnfoldAdminTextareaWidget(attrs={"rows": 3}),
-        help_text="The keyword, the name, the rule, or the args.",
+
+class OpEditForm(forms.Form):
+    """One addition to an op. The script of the page shows the fields and the label of the chosen kind."""
+
+    edit = forms.ChoiceField(
+        label="Add",
+        choices=OpEdit.choices,
+        widget=UnfoldAdminSelectWidget(
+            attrs={"data-labels": json.dumps(TEXT_LABELS), "data-with-argument": OpEdit.ARGUMENT_ALIAS}
+        ),
     )
     argument = forms.CharField(
-        required=False,
-        max_length=200,
-        widget=UnfoldAdminTextInputWidget(),
-        help_text="For an argument alias: the argument that it means.",
+        label="Argument of the op", required=False, max_length=200, widget=UnfoldAdminTextInputWidget()
     )
+    text = forms.CharField(max_length=5_000, widget=UnfoldAdminTextareaWidget(attrs={"rows": 3}))
     evidence = forms.CharField(
         required=False,
         max_length=500,
@@ -78,6 +89,7 @@ class OpEditForm(forms.Form):
     def __init__(self, *args: Any, site: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields = {"op": OpPathField(site=site, label="Op"), **self.fields}
+        self.fields["text"].label = TEXT_LABELS.get(self["edit"].value() or OpEdit.KEYWORD, "Text")
 
     def clean(self) -> dict[str, Any]:
         """Add the op's entry with the edit as `entry`, and without it as `before`."""

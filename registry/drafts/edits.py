@@ -100,7 +100,7 @@ class OpEdit(models.TextChoices):
     DO = "do", "Rule: do"
     DONT = "dont", "Rule: don't"
     EDGE_CASE = "edge_cases", "Rule: edge case"
-    EXAMPLE = "example", "Example: args of a working call, as JSON"
+    EXAMPLE = "example", "Example: a working call"
 
 
 class InvalidOpEdit(Exception):
@@ -129,7 +129,7 @@ def apply_edit(entry: OpEntry, edit: OpEdit, text: str, *, argument: str = "") -
         return {**entry, "keywords": _add_new(entry.get("keywords", []), text.lower())}
     if edit == OpEdit.ALIAS:
         return {**entry, "aliases": sorted(_add_new(entry.get("aliases", []), text))}
-    if "…" in text:
+    if "…" in text or "..." in text:
         raise InvalidOpEdit("Replace … with what to send: models read the rule as it is.")
     if len(text) > MAX_RULE_LENGTH:
         raise InvalidOpEdit(f"{len(text)} characters; the limit of a rule is {MAX_RULE_LENGTH}.")

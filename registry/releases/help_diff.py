@@ -98,8 +98,22 @@ def diff_help_bodies(before: Mapping[str, Any], after: Mapping[str, Any]) -> tup
 
 
 def diff_fields(fields: Mapping[str, Sequence[Any]]) -> tuple[ChangedPassage, ...]:
-    """Return the differences of some fields, given as {name: (before, after)}: texts word by word, others by line."""
-    return tuple(_diff_field(name, before, after) for name, (before, after) in fields.items())
+    """Return the differences of some fields, given as {name: (before, after)}: texts word by word, others by line.
+
+    A policy has a passage for each kind of rule, with a line for each rule.
+    """
+    parts = (part for name, (before, after) in fields.items() for part in _split_policy(name, before, after))
+    return tuple(_diff_field(*part) for part in parts)
+
+
+def _split_policy(name: str, before: Any, after: Any) -> Iterator[tuple[str, Any, Any]]:
+    if name != "policy":
+        yield name, before, after
+        return
+    for kind in dict.fromkeys([*(before or {}), *(after or {})]):
+        pair = [(policy or {}).get(kind, []) for policy in (before, after)]
+        if pair[0] != pair[1]:
+            yield f"policy, {kind.replace('_', ' ')}", *pair
 
 
 def _diff_field(name: str, before: Any, after: Any) -> ChangedPassage:

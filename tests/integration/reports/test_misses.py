@@ -12,6 +12,7 @@ from analytics.events import event_log
 from analytics.events.models import OperationEvent
 from analytics.rollups import rollup_job
 from audit.models import AuditEntry
+from console.evals import op_edit
 from registry.models import EvalCase, Op, Release
 from tests.support.clients.api import Api
 from tests.support.console import role_matrix
@@ -129,6 +130,7 @@ def test_each_miss_prefills_its_edit(misses: None, admin_client: HttpClient) -> 
         assert not form.errors, label
         texts[label] = (form["edit"].value(), form["text"].value(), form["argument"].value() or "")
         assert "Effect on the eval cases" in page.content.decode(), label
+        assert form["text"].label == op_edit.TEXT_LABELS[form["edit"].value()]
 
     assert texts == {
         "Alias": ("alias", "onto.task.lisst", ""),

@@ -52,6 +52,8 @@ def test_edit_begins_lists_that_are_empty() -> None:
         (OpEdit.ARGUMENT_ALIAS, "label", "colour", "has no argument colour"),
         (OpEdit.ARGUMENT_ALIAS, "name", "title", "already an alias of title"),
         (OpEdit.DO, "x" * 301, "", "the limit of a rule is 300"),
+        (OpEdit.DO, "Send state_key as …", "", "Replace … with what to send"),
+        (OpEdit.DO, "Send state_key as ...", "", "Replace … with what to send"),
         (OpEdit.EXAMPLE, "[1]", "", "a JSON object"),
         (OpEdit.EXAMPLE, '{"a": 1, "a": 2}', "", "the same key twice"),
         (OpEdit.EXAMPLE, "{", "", "The example is not valid JSON"),

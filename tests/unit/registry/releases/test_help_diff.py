@@ -48,6 +48,15 @@ def test_json_that_is_added_removed_or_the_same(before: Any, after: Any, pieces:
     assert help_diff.diff_fields({"request": (before, after)})[0].words == pieces
 
 
+def test_policy_is_compared_rule_by_rule() -> None:
+    before = {"do": ["Search first."], "dont": ["Guess."]}
+
+    (passage,) = help_diff.diff_fields({"policy": (before, {**before, "do": ["Search first.", "Send one id."]})})
+
+    assert passage.label == "policy, do"
+    assert passage.words == (DiffPiece("both", "Search first.\n"), DiffPiece("after", "Send one id.\n"))
+
+
 def test_op_is_compared_as_a_model_reads_it() -> None:
     before = build_op_entry(
         "a.b", summary="Add a task", parameters_schema=build_schema(("title",), title={"type": "string"})
