@@ -12,6 +12,7 @@ from django.shortcuts import get_object_or_404, redirect
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 from django.utils.html import format_html
+from unfold.widgets import UnfoldAdminTextareaWidget
 
 from console import chat_links
 from console.access.switches import SwitchableMixin
@@ -128,15 +129,17 @@ def build_attributes(column: str) -> dict[str, str]:
     return {"data-fields": json.dumps(NEEDED_FIELDS[column]), "data-secrets": json.dumps(secrets)}
 
 
+HEADERS_WIDGET = UnfoldAdminTextareaWidget(attrs={"class": "ui-code", "rows": 2, "spellcheck": "false"})
+
+
 @admin.register(Connection)
 class ConnectionAdmin(AuditedAdmin, SwitchableMixin, ImportPagesMixin):
     empty = "Ops run through connections. Import a service, or load the shipped ops with load_catalog."
     audit_kind = "connection"
     switch_kind, switch_name = Switch.Kind.CONNECTION, "name"
     list_display = ["name", "kind", "base_url", "op_count", "state", "off"]
-    list_before_template = "console/connections/list_links.html"
-    change_form_before_template = "console/connections/state.html"
-    change_form_outer_after_template = "console/connections/after_form.html"
+    change_list_template = "console/connections/connection_list.html"
+    change_form_outer_before_template = "console/connections/state.html"
     ordering = ["name"]
     search_fields = ["name", "base_url"]
     go_to_order = 3
@@ -158,7 +161,22 @@ class ConnectionAdmin(AuditedAdmin, SwitchableMixin, ImportPagesMixin):
         identity = (None, {"fields": ["name", "kind"]})
         return [identity, *(NEW_FIELDSETS if obj is None else FIELDSETS.get(obj.kind, ()))]
 
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        return super().changelist_view(request, {"may_import": self.has_import_permission(request)})
+
+    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
+        return {"kind": Connection.Kind.HTTP, **super().get_changeform_initial_data(request)}
+
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        if db_field.name == "headers":
+            kwargs["widget"] = HEADERS_WIDGET
+        return super().formfield_for_dbfield(db_field, request, **kwargs)
+
     def formfield_for_choice_field(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        """Offer only kinds that people add for a new connection."""
+        match = request.resolver_match
+        if db_field.name == "kind" and match is not None and "object_id" not in match.kwargs:
+            kwargs["choices"] = [(kind.value, kind.label) for kind in (Connection.Kind.HTTP, Connection.Kind.MCP)]
         field = super().formfield_for_choice_field(db_field, request, **kwargs)
         if field is not None:
             field.widget.attrs |= build_attributes(db_field.name)
