@@ -77,7 +77,7 @@ EVENT_FIELDS = (
     EventField("format", "How much help was read: list, short, full, or arg for one argument.", (_request(3),)),
     EventField("dry_run", "Whether the call was a dry run.", (_request(5, "show_dry_run"),)),
     EventField("digest", "Identical for identical calls within a turn.", (_request(5),), in_api=False),
-    EventField("ok", "Whether the call succeeded.", (_response(1),), in_list=True),
+    EventField("ok", "Whether the call succeeded.", (_response(1),)),
     EventField("status", "HTTP status code.", (_response(1),)),
     EventField("code", "Error code. Empty if the call succeeded.", (_response(2),)),
     EventField("reason", "The case within the error code.", (_response(2),)),
@@ -85,7 +85,7 @@ EVENT_FIELDS = (
         "field_errors",
         "[JSON Pointer, code] of each field error; never a value.",
         (_response(3, "show_field_errors"),),
-        list_display="problem",
+        list_display="outcome",
     ),
     EventField(
         "replayed", "Whether the stored answer to an earlier call was sent again.", (_response(4, "show_replayed"),)
@@ -102,7 +102,7 @@ EVENT_FIELDS = (
     EventField("cohort", "Cohorts that decided, in the order of their flags.", (_rollout(2),)),
     EventField("model", "The model's family.", (_rollout(2),)),
     EventField("source", "How the call was made.", (_request(1),)),
-    EventField("client", "The client's name.", (_caller(1),), in_api=False, in_list=True),
+    EventField("client", "The client's name.", (_caller(1),), in_api=False, list_display="show_client"),
     EventField("key", "The key's prefix.", (_caller(1),), in_api=False),
     EventField("subject", "The end user's id.", (_caller(2),), in_list=True),
     EventField("agent", "The agent as which the call ran.", (_caller(2),)),

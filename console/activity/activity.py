@@ -1,6 +1,7 @@
 """Pages of operation events, turns and tool selections, with links to related pages."""
 
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 from urllib.parse import urlencode
 
@@ -9,6 +10,7 @@ from django.contrib.admin.views.main import ChangeList
 from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
+from django.utils import timezone
 
 from analytics.events import problems
 from analytics.events.models import UNKNOWN_OP, UNKNOWN_PATH, OperationEvent
@@ -24,6 +26,7 @@ from console.reports import saved_views
 from registry.models import Op, Release
 
 LabelledLink = tuple[str, str]  # label, URL
+SUMMARY_DAYS = 7  # that the summary above the list of events covers, if the reader chose no time
 
 
 class RelatedLinksAdmin(LogAdmin):
@@ -82,15 +85,23 @@ class LinkedOperationEventAdmin(ViewsListAdmin, RelatedLinksAdmin, OperationEven
         return super().render_change_form(request, context, *args, **kwargs)
 
     def build_list_context(self, request: HttpRequest, changelist: ChangeList) -> dict[str, Any]:
-        """Add what went wrong in the events of the list, each problem with the URL of the list of its events."""
-        causes = problems.count_causes(changelist.queryset)
+        """Add what went wrong in the events of the list, each problem with the URL of the list of its events.
+
+        Without a chosen time, these are the events of the last days: older problems may be solved.
+        """
+        events, period = changelist.queryset, {}
+        if not any(name.startswith("time__") for name in changelist.params):
+            since = timezone.now() - timedelta(days=SUMMARY_DAYS)
+            events, period = events.filter(time__gte=since), {"time__gte": since.isoformat(timespec="seconds")}
+        causes = problems.count_causes(events)
         links = [
-            (cause, changelist.get_query_string({PROBLEM_PARAMETER: cause.problem.key}))
+            (cause, changelist.get_query_string({**period, PROBLEM_PARAMETER: cause.problem.key}))
             for cause in causes.most_frequent
         ]
         is_chosen = PROBLEM_PARAMETER in changelist.params
         more = {"causes": causes, "cause_links": links} if causes.counted and not is_chosen else {}
-        return super().build_list_context(request, changelist) | more
+        days = {"summary_days": SUMMARY_DAYS if period else None}
+        return super().build_list_context(request, changelist) | more | days
 
     def list_related_links(self, row: OperationEvent) -> Iterator[LabelledLink]:
         op = Op.objects.filter(op=row.op).first() if row.reason not in (UNKNOWN_OP, UNKNOWN_PATH) else None

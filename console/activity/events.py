@@ -8,7 +8,7 @@ from django.contrib import admin
 from django.contrib.admin.options import IncorrectLookupParameters
 from django.db.models import QuerySet
 from django.http import HttpRequest
-from django.utils.html import format_html_join
+from django.utils.html import format_html, format_html_join
 
 from analytics.events import problems
 from analytics.events.event_fields import EVENT_FIELDS, EventSection
@@ -102,10 +102,18 @@ class OperationEventAdmin(LogAdmin):
         }
         return super().get_form(request, obj, change, help_texts=descriptions, **kwargs)
 
-    @admin.display(description="problem")
-    def problem(self, event: OperationEvent) -> str:
+    @admin.display(description="outcome", ordering="ok")
+    def outcome(self, event: OperationEvent) -> str:
         """Show what went wrong in a few words. The event's page has the details."""
-        return breakable(problems.describe_problem(event))
+        problem = problems.describe_problem(event)
+        if not problem:
+            return "OK"
+        return problem if event.ok else format_html('<span class="ui-text-danger">{}</span>', breakable(problem))
+
+    @admin.display(description="client", ordering="client")
+    def show_client(self, event: OperationEvent) -> str:
+        """Show the client's name; for a call that was tried in the console, the user's name."""
+        return f"{event.key}, in the console" if event.source == OperationEvent.Source.ADMIN else event.client
 
     @admin.display(description="latency", ordering="latency_ms")
     def show_latency(self, event: OperationEvent) -> str:

@@ -72,12 +72,7 @@ class ShownTrace:
         count = len(self.steps)
         parts = [f"{count:,} step{'' if count == 1 else 's'} in {format_duration(self.trace.length_ms)}"]
         parts.append(f"of which the gateway took {format_duration(self.trace.gateway_ms)}")
-        outcome = (
-            f"{self.trace.failed} failed, {self.trace.repaired} of them repaired"
-            if self.trace.failed
-            else "none failed"
-        )
-        text = f"{', '.join(parts)}; {outcome}."
+        text = f"{', '.join(parts)}; {describe_failures(self.trace.failed, self.trace.repaired)}."
         if self.selection is None:
             return text
         cost = "" if self.selection.tokens is None else f" It cost {self.selection.tokens:,} tokens in all."
@@ -136,6 +131,17 @@ def _count_tokens(event: OperationEvent, help_tokens: ReleaseTokens) -> int | No
     if event.type == OperationEvent.Type.HELP and event.ok and counts and event.format in formats:
         return counts[formats.index(OperationEvent.Format(event.format))]
     return None
+
+
+def describe_failures(failed: int, repaired: int) -> str:
+    """Return how many calls failed, and how many of them were repaired."""
+    if not failed:
+        return "none failed"
+    if not repaired:
+        return f"{failed} failed"
+    if failed == repaired:
+        return f"{failed} failed and {'was' if failed == 1 else 'were'} repaired"
+    return f"{failed} failed, {repaired} of them {'was' if repaired == 1 else 'were'} repaired"
 
 
 def format_duration(milliseconds: float) -> str:

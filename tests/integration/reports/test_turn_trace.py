@@ -1,6 +1,8 @@
 """The page of a turn shows it as one trace."""
 
+import re
 from datetime import UTC, datetime, timedelta
+from html import unescape
 from typing import Any
 
 import pytest
@@ -55,7 +57,7 @@ def test_trace_shows_each_event_with_what_it_cost_and_what_came_next(
     page = read_page(admin_client, turn)
 
     assert (
-        "4 steps in 8.0 s, of which the gateway took 48 ms; 1 failed, 1 of them repaired. "
+        "4 steps in 8.0 s, of which the gateway took 48 ms; 1 failed and was repaired. "
         "It cost 10,537 tokens in all. The chat service says that it succeeded."
     ) in page
     assert "“&lt;b&gt;late&lt;/b&gt; tasks”" in page
@@ -67,6 +69,53 @@ def test_trace_shows_each_event_with_what_it_cost_and_what_came_next(
     for event in (failed, repair):
         assert reverse("admin:analytics_operationevent_change", args=[event.pk]) in page
     assert page.count('<tr id="step-') == 4
+
+
+@pytest.mark.both_databases
+def test_list_names_turns_by_their_words_or_their_ops(
+    live_catalog: Any, turn: Turn, admin_client: HttpClient, django_assert_max_num_queries: Any
+) -> None:
+    def read_titles(http: HttpClient) -> list[list[str]]:
+        page = " ".join(http.get(reverse("admin:analytics_turn_changelist")).content.decode().split())
+        cells = re.findall(r'class="field-(?:title|outcome|tokens|release_name)[^>]*>(.*?)</t[dh]>', page)
+        texts = [unescape(re.sub(r"<[^>]*>", "", cell)).strip() for cell in cells]
+        return [texts[start : start + 4] for start in range(0, len(texts), 4)]
+
+    for number, op in enumerate(("onto.task.update", "onto.task.get", "onto.task.get", "onto.task.list")):
+        add_event(number, op=op)
+    with_words = {
+        "turn": "u",
+        "time": AT + timedelta(hours=1),
+        "calls": 3,
+        "failed": 2,
+        "release": live_catalog.version,
+    }
+    Turn.objects.create(**{**KEY, **with_words})
+    add_event(9, turn="u", type="search", op="", content={"args": {"query": "late <tasks>"}})
+    add_event(9, turn="u", op="onto.task.list")
+    ToolSelection.objects.create(**{**KEY, "turn": "u"}, time=AT, toolset="x", tokens=10_537, outcome="abandoned")
+
+    with django_assert_max_num_queries(20):
+        rows = read_titles(admin_client)
+
+    by_ops = ["onto.task.update, onto.task.get and 1 more", "1 repaired", "–", "–"]
+    assert rows == [["“late <tasks>”", "abandoned, 2 failed", "10,537", "r1"], by_ops]
+    without_contents = sign_in("una", permissions=["view_turn"])
+    assert [row[0] for row in read_titles(without_contents)] == ["onto.task.list", by_ops[0]]
+
+
+@for_each(
+    "failed, repaired, text",
+    [
+        (0, 0, "none failed"),
+        (1, 0, "1 failed"),
+        (1, 1, "1 failed and was repaired"),
+        (2, 2, "2 failed and were repaired"),
+        (3, 1, "3 failed, 1 of them was repaired"),
+    ],
+)
+def test_failures_are_told_in_words(failed: int, repaired: int, text: str) -> None:
+    assert turn_trace.describe_failures(failed, repaired) == text
 
 
 def test_long_turn_shows_its_first_steps(

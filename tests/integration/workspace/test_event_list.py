@@ -1,7 +1,7 @@
 """The list of events: what went wrong in each, and above the list how often."""
 
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from html import unescape
 from typing import Any
 
@@ -22,9 +22,9 @@ HOSTILE = "/<img src=x onerror=alert(1)>"
 
 @pytest.fixture
 def events() -> None:
-    def add_event(op: str, code: str = "", reason: str = "", pointer: str = "") -> None:
+    def add_event(op: str, code: str = "", reason: str = "", pointer: str = "", *, days_ago: int = 0) -> None:
         OperationEvent.objects.create(
-            time=datetime.now(UTC),
+            time=datetime.now(UTC) - timedelta(days=days_ago),
             type="exec",
             op=op,
             ok=not code,
@@ -40,6 +40,7 @@ def events() -> None:
     add_event("onto.task.get", "VALIDATION_ERROR", "invalid_args", HOSTILE)
     add_event("onto.task.update", "NOT_FOUND", "not_found")
     add_event("onto.task.update")
+    add_event("onto.task.move", "NOT_FOUND", "not_found", days_ago=8)
 
 
 def read_list(http: HttpClient, **query: str) -> str:
@@ -60,16 +61,21 @@ def test_causes_above_the_list_lead_to_their_events(
     page = read_list(admin_client)
     causes = read_causes(page)
 
-    assert "What went wrong in 5 failed events" in page
+    assert "What went wrong in 5 failed events of the last 7 days" in page
     assert {text: times for text, (_, times) in causes.items()} == {
         "due_at: wrong format": 3,
         f"{HOSTILE[1:]}: wrong format": 1,
         "not found": 1,
     }
     assert "<img src=x" not in page
-    cells = re.findall(r'<td class="field-problem[^>]*>(.*?)</td>', page)
+    cells = re.findall(r'<td class="field-outcome[^>]*>(.*?)</td>', page)
     texts = [re.sub(r"<[^>]*>", "", cell).strip() for cell in cells]
-    assert (len(texts), texts.count("due_at: wrong format"), texts.count("not found")) == (6, 3, 1)
+    assert (len(texts), texts.count("due_at: wrong format"), texts.count("not found"), texts.count("OK")) == (
+        7,
+        3,
+        2,
+        1,
+    )
     for url, times in causes.values():
         response = admin_client.get(reverse("admin:analytics_operationevent_changelist") + url)
         assert response.context["cl"].result_count == times
@@ -84,6 +90,13 @@ def test_causes_are_those_of_the_filtered_events(events: None, admin_client: Htt
     assert [*causes] == ["not found"]
     assert "op__exact=onto.task.update" in causes["not found"][0]
     assert "event-causes" not in read_list(admin_client, ok__exact="1")
+
+
+def test_call_from_the_console_names_the_user(admin_client: HttpClient) -> None:
+    values = {"type": "exec", "op": "a", "ok": True, "status": 200, "latency_ms": 1}
+    OperationEvent.objects.create(time=datetime.now(UTC), source="admin", client="admin ana", key="ana", **values)
+
+    assert ">ana, in the console</td>" in read_list(admin_client)
 
 
 def test_filters_offer_every_error_code() -> None:
