@@ -72,9 +72,12 @@ class SwitchableMixin(base.ModelAdmin[Any]):
 
 @admin.register(Switch)
 class SwitchAdmin(AuditHistoryAdmin):
-    """What is or was off, why, and who switched it. Rows cannot be deleted: they show what was off before."""
+    """What is or was off, why, and who switched it.
 
-    empty = "Nothing has been switched off yet. To switch off an op, group or connection, use its list."
+    Rows are added where the op, group or connection is chosen, and cannot be deleted: they show what was off before.
+    """
+
+    empty = "Nothing has been switched off. To switch off an op, group or connection, open it and choose More."
     list_display = ["name", "kind", "state", "reason", "changed_by", "changed_at"]
     list_filter = ["is_off", "kind"]
     search_fields = ["name", "reason", "changed_by"]
@@ -104,7 +107,10 @@ class SwitchAdmin(AuditHistoryAdmin):
         return super().formfield_for_dbfield(db_field, request, **kwargs)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
-        return ["state", "changed_by", "changed_at", *(["kind", "name"] if obj else [])]
+        return ["state", "changed_by", "changed_at", "kind", "name"]
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False

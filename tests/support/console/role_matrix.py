@@ -45,9 +45,8 @@ MODELS_BY_ROLES = {
     ("AEPU", "AE", "", ""): ["gateway.ModelRun"],
     ("AEPU", "AP", "AP", "AP"): ["analytics.Cohort"],
     ("AEPU", "", "AP", ""): ["analytics.Flag"],  # declared in the code
-    ("AEPU", "A", "A", ""): ["registry.Switch"],
+    ("AEPU", "", "A", ""): ["registry.Switch", "analytics.StoredContents"],  # added elsewhere
     ("AEPU", "A", "A", "A"): ["registry.Connection"],
-    ("AEPU", "", "A", ""): ["analytics.StoredContents"],  # migrate creates the only row
     ("AU", "", "", "A"): ["gateway.UserGrant"],
     ("AEPU", "", "", "A"): ["analytics.SavedView"],  # people save and delete theirs on the pages that they filter
     CALLS: """
