@@ -4,17 +4,18 @@ E. B. Wilson, JASA 22 (1927) 209–212; R. G. Newcombe, Statistics in Medicine 1
 normal approximation, they stay within the possible range, and are valid for small samples and for rates of 0 or 1.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from math import ceil, sqrt
 from typing import NamedTuple
 
 from analytics.reports import totals
-from analytics.reports.report_filter import ReportFilter
+from analytics.reports.report_filter import NO_COHORT, ReportFilter
 from analytics.reports.totals import Totals
 
 Z = 1.959964  # standard deviations that contain 95% of a normal distribution
+SIDE_KINDS = ("cohort", "release")  # what can be compared
 MIN_SAMPLE = 50  # minimum sample size on each side; with fewer, the interval is too wide to be useful
 
 
@@ -128,6 +129,22 @@ class OpChange:
     def difference(self) -> float:
         """The second rate minus the first."""
         return self.second.hits / self.second.total - self.first.hits / self.first.total
+
+
+def choose_sides(
+    totals_by_side: Mapping[str, Totals], by: str, *, first: str = "", second: str = "", live: str = ""
+) -> tuple[str, str] | None:
+    """Return the two requested sides, with data or not, else the two with most calls, the default side first.
+
+    The default side is that of no cohort or of the other release than the live one. Unknown releases are no side.
+    """
+    if first and second and first != second:
+        return first, second
+    candidates = sorted(filter(None, totals_by_side), key=lambda name: -totals_by_side[name].calls)[:2]
+    if len(candidates) < 2:
+        return None
+    candidates.sort(key=lambda name: name != NO_COHORT if by == "cohort" else name == live)
+    return candidates[0], candidates[1]
 
 
 def compare_metrics(first: Totals, second: Totals, *, days: int) -> list[MetricComparison]:

@@ -1,4 +1,4 @@
-"""The filter of a report: the last days, optionally one surface, cohort, release or model."""
+"""The filter of a report: a period, optionally one surface, cohort, release, model or client."""
 
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
@@ -11,7 +11,12 @@ from analytics.rollups.models import OpDaily
 from analytics.turns.models import ToolSelection, Turn
 
 PERIODS = (7, 28, 90)  # days, including today, which is incomplete
-FILTER_FIELDS = ("surface", "cohort", "release", "model")  # fields that a report can be filtered by
+DEFAULT_DAYS = 28
+MAX_DAYS = 400  # of a period that begins and ends on chosen days
+EARLIEST = date(2000, 1, 1)  # of these
+FROM, TO = "from", "to"  # parameters of such a period
+FILTER_FIELDS = ("surface", "cohort", "release", "model", "client")  # fields that a report can be filtered by
+EXACT_FIELDS = ("surface", "release", "model", "client")  # a row has one value of each
 COHORT_PARAMETER = "in_cohort"  # query parameter of lists in the console
 NO_COHORT = "-"  # as a cohort: no cohort decided anything. Cohorts cannot have this name
 
@@ -20,18 +25,25 @@ Row = TypeVar("Row", bound=Model)
 
 @dataclass(frozen=True, slots=True)
 class ReportFilter:
-    """A period that ends at `at`, and values to filter by; empty means all."""
+    """A period, and values to filter by; empty means all. The period ends on the day of `at`, or earlier on `last`."""
 
     at: datetime
-    days: int = 28
+    days: int = DEFAULT_DAYS
     surface: str = ""
     cohort: str = ""
     release: str = ""
     model: str = ""
+    client: str = ""
+    last: date | None = None
 
     @property
     def last_day(self) -> date:
-        """The last day in UTC, which is incomplete."""
+        """The last day in UTC."""
+        return self.last or self.today
+
+    @property
+    def today(self) -> date:
+        """The day of `at` in UTC, which is incomplete."""
         return self.at.astimezone(UTC).date()
 
     @property
@@ -39,14 +51,25 @@ class ReportFilter:
         """The first day in UTC."""
         return self.last_day - timedelta(days=self.days - 1)
 
+    @property
+    def is_over(self) -> bool:
+        """Whether the last day is over, so that its figures do not change any more."""
+        return self.last_day < self.today
+
     def narrow(self, name: str, value: str) -> "ReportFilter":
-        """Return a copy that is also filtered by one surface, cohort, release or model."""
+        """Return a copy that is also filtered by one surface, cohort, release, model or client."""
         narrowed: dict[str, Any] = {name: value}
         return replace(self, **narrowed)
 
     def move_back(self) -> "ReportFilter":
         """Return a copy for as many days that end before these begin."""
-        return replace(self, at=self.at - timedelta(days=self.days))
+        return replace(self, last=self.first_day - timedelta(days=1))
+
+    def list_parameters(self) -> dict[str, Any]:
+        """Return the query parameters of a page or an endpoint for this period and these values."""
+        chosen_days = {FROM: self.first_day.isoformat(), TO: self.last_day.isoformat()}
+        values = {name: value for name in FILTER_FIELDS if (value := getattr(self, name))}
+        return {**({"days": self.days} if self.last is None else chosen_days), **values}
 
     def select_daily_figures(self) -> QuerySet[OpDaily]:
         """Return the daily figures of these days."""
@@ -75,8 +98,30 @@ class ReportFilter:
         return rows.filter(time__gte=since, time__lt=until).filter(self._build_condition()).order_by()
 
     def _build_condition(self) -> Q:
-        exactly = {name: value for name in ("surface", "release", "model") if (value := getattr(self, name))}
+        exactly = {name: value for name in EXACT_FIELDS if (value := getattr(self, name))}
         return Q(**exactly) & match_cohort(self.cohort)
+
+
+class InvalidPeriod(ValueError):
+    """Days that a report cannot cover. The message says what to send."""
+
+
+def choose_days(at: datetime, first: date | None, last: date | None) -> ReportFilter:
+    """Return the filter of a period from `first` to `last`, today at the latest. Raises InvalidPeriod.
+
+    Without `last` it ends today; without `first` it has the usual length.
+    """
+    today = at.astimezone(UTC).date()
+    end = min(last or today, today)
+    if min(end, first or end) < EARLIEST:
+        raise InvalidPeriod(f"Choose days from {EARLIEST} on.")
+    begin = first or end - timedelta(days=DEFAULT_DAYS - 1)
+    if begin > end:
+        raise InvalidPeriod("The first day is after the last one, or in the future. Choose an earlier first day.")
+    days = (end - begin).days + 1
+    if days > MAX_DAYS:
+        raise InvalidPeriod(f"A report covers at most {MAX_DAYS} days. Choose a later first day.")
+    return ReportFilter(at, days, last=end)
 
 
 def match_cohort(name: str) -> Q:

@@ -1,4 +1,4 @@
-"""Totals of calls and turns: overall, per day, per op, or per surface, cohort, release or model."""
+"""Totals of calls and turns: overall, per day, per op, or per surface, cohort, release, model or client."""
 
 from dataclasses import dataclass, fields
 from datetime import date, timedelta
@@ -109,7 +109,7 @@ def count_active_days(report_filter: ReportFilter) -> int:
 
 
 def sum_by_value(report_filter: ReportFilter, field: str) -> dict[str, Totals]:
-    """Return the totals for each surface, cohort, release or model, by name.
+    """Return the totals for each surface, cohort, release, model or client, by name.
 
     Calls that several cohorts decided count for each of them; calls that none decided count under NO_COHORT.
     """

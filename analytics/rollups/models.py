@@ -5,7 +5,7 @@ from django.db.models import F, Q
 
 
 class OpDaily(models.Model):
-    """Figures of one op or group on one day, under one release, surface, cohort and model family.
+    """Figures of one op or group on one day, under one release, surface, cohort, model family and client.
 
     `analytics.rollups.rollup_job` aggregates them from events. A day's figures are the sum of its settled and
     unsettled rows.
@@ -19,6 +19,9 @@ class OpDaily(models.Model):
     surface = models.CharField(max_length=20, blank=True, default="", db_default="")
     cohort = models.CharField(max_length=130, blank=True, default="", db_default="")
     model = models.CharField(max_length=40, blank=True, default="", db_default="", help_text="The model's family.")
+    client = models.CharField(
+        max_length=100, blank=True, default="", db_default="", help_text="Empty on days before clients were counted."
+    )
     is_settled = models.BooleanField("settled", help_text="No for the last minutes, which are counted again each time.")
     # calls, and failed calls by code
     calls = models.PositiveIntegerField(default=0, help_text="Excludes dry runs, replays and deferred calls.")
@@ -55,7 +58,8 @@ class OpDaily(models.Model):
         constraints = [
             # Prevents double counting. Its index also serves the last days of all ops.
             models.UniqueConstraint(
-                fields=["day", "op", "release", "surface", "cohort", "model", "is_settled"], name="op_daily_once"
+                fields=["day", "op", "release", "surface", "cohort", "model", "client", "is_settled"],
+                name="op_daily_once",
             ),
             # Rates must not exceed 1.
             models.CheckConstraint(

@@ -34,7 +34,8 @@ COUNT_CONDITIONS = {
 }
 SUM_FIELDS = (*COUNT_CONDITIONS, "repaired", "latency_ms")
 
-KEY_FIELDS = ("day", "op", "release", "surface", "cohort", "model")  # identifies a row, together with is_settled
+# They identify a row, together with is_settled.
+KEY_FIELDS = ("day", "op", "release", "surface", "cohort", "model", "client")
 _DIMENSIONS = KEY_FIELDS[2:]
 
 # Unknown names count under "": there would be a row for every name that callers make up.
@@ -104,7 +105,7 @@ def get_key(row: OpDaily) -> FigureKey:
 
 
 def _count_field_errors(named_events: QuerySet[Any, Any]) -> defaultdict[FigureKey, Counter[tuple[str, str]]]:
-    """Return field error counts: {(op, release, surface, cohort, model): {(pointer, code): times}}."""
+    """Return field error counts: {(op, release, surface, cohort, model, client): {(pointer, code): times}}."""
     counts: defaultdict[FigureKey, Counter[tuple[str, str]]] = defaultdict(Counter)
     failed = named_events.filter(FAILED_CALL).exclude(field_errors=[])
     groups = failed.values("named", *_DIMENSIONS, "field_errors").annotate(times=Count("id"))

@@ -108,7 +108,7 @@ class TurnAdmin(LogAdmin):
     list_display = ["time", "title", "subject", "outcome", "calls", "tokens", "release_name", "cohort"]
     list_display_links = ["title"]
     list_filter = [TIME_FILTER, TurnWithFilter, "surface", CohortFilter, "model", "release"]
-    link_lookups = ["cohort__exact"]
+    link_lookups = ["cohort__exact", "client__exact"]
     search_fields = ["turn", "session", "subject"]
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
@@ -167,7 +167,7 @@ class ToolSelectionAdmin(LogAdmin):
         "model",
         "release",
     ]
-    link_lookups = ["cohort__exact"]
+    link_lookups = ["cohort__exact", "client__exact"]
     search_fields = ["turn", "session", "subject", "missed"]
 
     @admin.display(description="Tools loaded")

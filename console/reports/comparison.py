@@ -12,14 +12,22 @@ from unfold.widgets import UnfoldAdminSelectWidget
 from analytics.events.event_filters import CountedAs
 from analytics.flags import LIVE, FlagKey
 from analytics.reports import comparison, totals
-from analytics.reports.comparison import MIN_SAMPLE, ConfidenceInterval, MetricComparison, OpChange, Proportion
+from analytics.reports.comparison import (
+    MIN_SAMPLE,
+    ComparisonVerdict,
+    ConfidenceInterval,
+    MetricComparison,
+    OpChange,
+    Proportion,
+)
 from analytics.reports.report_filter import NO_COHORT, ReportFilter
 from analytics.reports.totals import Totals
 from analytics.rollout.models import Cohort
-from console.reports import by_model
+from analytics.turns.models import TurnWith
+from console.reports import breakdowns
 from console.reports.by_op import map_op_urls
 from console.reports.parts import report_query, tables, verdicts
-from console.reports.parts.charts import build_side_charts
+from console.reports.parts.charts import build_side_charts, choose_side_colors
 from console.reports.parts.report_content import ReportContent
 from console.reports.parts.report_query import ReportQuery, build_choices, label_values
 from console.reports.parts.tables import ReportCell, ReportColumn, ReportTable
@@ -40,22 +48,43 @@ class ComparisonSidesForm(forms.Form):
             field.choices = options  # type: ignore[attr-defined]  # both are ChoiceFields
 
 
-EXACT_COLUMNS = 4  # that only the CSV file has
+LinkRows = Callable[[ReportFilter], str]
+
+# The rows that a rate counts, by the name of its metric, and those of other figures.
+RATE_LINKS: Mapping[str, LinkRows] = {
+    "Failure rate": lambda scope: report_query.to_events(scope, CountedAs.FAILED),
+    "Repair rate": lambda scope: report_query.to_events(scope, CountedAs.REPAIRED),
+    "Turns with a successful call": lambda scope: report_query.to_turns(scope, TurnWith.SUCCESS),
+    "Turns with an unknown name": lambda scope: report_query.to_turns(scope, TurnWith.UNKNOWN_NAME),
+    "Turns with a loop": lambda scope: report_query.to_turns(scope, TurnWith.LOOP),
+    "Searches that found nothing": lambda scope: report_query.to_events(scope, CountedAs.MISSES),
+}
 DIMENSION_TITLES = {"cohort": "Cohorts", "release": "Releases"}
-LEAD = (
-    f"One row per metric. A rate is tested once both sides have {MIN_SAMPLE} samples. "
-    "The difference is second minus first, with its 95% confidence interval (Newcombe, Wilson scores). "
-    "If the bar crosses zero, the difference may be chance; so may one in twenty that do not cross it."
+LEAD = "The difference is second minus first, with its 95% confidence interval."
+EXPLANATION = (
+    f"A rate is tested once both sides have {MIN_SAMPLE} samples. The interval is Newcombe's, from Wilson scores. "
+    "If the bar crosses zero, the difference may be chance; so may one in twenty that do not cross it. "
+    "All bars have the same scale; the middle is zero."
 )
 SINGLE_SIDE_HINTS = {
     "cohort": "All calls came from one cohort, or from none. Add another under Rollout, Cohorts.",
     "release": "All calls used one release. Publish another, then put a cohort on one of the two.",
 }
-UNTESTED_METRICS: tuple[tuple[str, Callable[[Totals], float | None], tables.Formatter], ...] = (
-    ("Calls", lambda each: each.calls, tables.format_count),
-    ("Turns", lambda each: each.turns, tables.format_count),
-    ("Unknown names per 1,000 calls", lambda each: each.unknown_per_thousand, tables.format_mean),
-    ("Average latency", lambda each: each.mean_latency_ms, tables.format_milliseconds),
+UNTESTED_METRICS: tuple[tuple[str, Callable[[Totals], float | None], tables.Formatter, LinkRows | None], ...] = (
+    (
+        "Calls",
+        lambda each: each.calls,
+        tables.format_count,
+        lambda scope: report_query.to_events(scope, CountedAs.CALLS),
+    ),
+    ("Turns", lambda each: each.turns, tables.format_count, report_query.to_turns),
+    (
+        "Unknown names per 1,000 calls",
+        lambda each: each.unknown_per_thousand,
+        tables.format_mean,
+        lambda scope: report_query.to_events(scope, CountedAs.UNKNOWN_NAMES),
+    ),
+    ("Average latency", lambda each: each.mean_latency_ms, tables.format_milliseconds, None),
 )
 
 
@@ -65,7 +94,8 @@ def build_report(request: HttpRequest) -> ReportContent:
     by = by if by in DIMENSION_TITLES else "cohort"
     query = ReportQuery(request, left_out=[by])
     totals_by_side = totals.sum_by_value(query.scope, by)
-    pair = _choose_pair(request.GET, by, totals_by_side)
+    first, second = (request.GET.get(name, "") for name in ("first", "second"))
+    pair = comparison.choose_sides(totals_by_side, by, first=first, second=second, live=_get_live_version())
     kinds = [
         {"title": DIMENSION_TITLES[each], "link": query.build_query_string(by=each), "is_here": each == by}
         for each in DIMENSION_TITLES
@@ -78,6 +108,7 @@ def build_report(request: HttpRequest) -> ReportContent:
     return ReportContent(
         query=query,
         lead=LEAD,
+        explanations=[EXPLANATION],
         verdict=build_sides_verdict(query.scope, by, pair, totals_by_side) if pair else None,
         charts=build_side_charts(request, query.scope, by, pair) if pair else [],
         tables=_build_tables(query.scope, by, totals_by_side, pair),
@@ -88,28 +119,16 @@ def build_report(request: HttpRequest) -> ReportContent:
     )
 
 
-def _choose_pair(query: Mapping[str, str], by: str, totals_by_side: Mapping[str, Totals]) -> tuple[str, str] | None:
-    """Return the two requested sides, with data or not, else the two with most calls, the default side first.
-
-    The default side is that of no cohort or of the live release.
-    """
-    first, second = (query.get(name, "") for name in ("first", "second"))
-    if first and second and first != second:
-        return first, second
-    candidates = sorted(totals_by_side, key=lambda name: -totals_by_side[name].calls)[:2]
-    if len(candidates) < 2:
-        return None
-    live = str(Activation.objects.filter(is_live=True).values_list("release_id", flat=True).first())
-    candidates.sort(key=lambda name: name != NO_COHORT if by == "cohort" else name == live)
-    return candidates[0], candidates[1]
-
-
 def _find_releases_of_cohorts(names: tuple[str, str]) -> tuple[str, str]:
     """Return the release of each cohort's users: that of a cohort of releases, else the live one."""
     variants = dict(Cohort.objects.filter(flag=FlagKey.RELEASE, name__in=names).values_list("name", "variant"))
-    live = str(Activation.objects.filter(is_live=True).values_list("release_id", flat=True).first())
+    live = _get_live_version()
     first, second = (variant if (variant := variants.get(name, LIVE)) != LIVE else live for name in names)
     return first, second
+
+
+def _get_live_version() -> str:
+    return str(Activation.objects.filter(is_live=True).values_list("release_id", flat=True).first())
 
 
 def _build_sides_form(
@@ -118,14 +137,14 @@ def _build_sides_form(
     """Return the form that chooses the sides; None if there are fewer than two."""
     if pair is None:
         return None
-    names = [name for name in totals_by_side if name != NO_COHORT]
+    names = [name for name in totals_by_side if name not in ("", NO_COHORT)]
     return ComparisonSidesForm(build_choices(by, names, chosen=pair), pair)
 
 
 def _build_tables(
     scope: ReportFilter, by: str, totals_by_side: dict[str, Totals], pair: tuple[str, str] | None
 ) -> list[ReportTable]:
-    all_sides_table = by_model.build_breakdown_table(
+    all_sides_table = breakdowns.build_breakdown_table(
         f"{by}s", f"All {DIMENSION_TITLES[by].lower()}", by, scope, totals_by_side
     )
     if pair is None:
@@ -134,32 +153,49 @@ def _build_tables(
     labels = list(label_values(by, pair).values())
     rates = verdicts.compare_sides(scope, by, pair, totals_by_side)
     moved = comparison.find_changed_ops(scope, by, *pair)
+    intervals = [*(each.interval for each in rates if each.interval), *(each.interval for each in moved)]
+    ends = [abs(end) for interval in intervals for end in interval]
+    limit = max(ends, default=0) or 1.0
+    side_columns = [
+        ReportColumn(label, str, color=color) for label, color in zip(labels, choose_side_colors(pair), strict=True)
+    ]
+    sides = [scope.narrow(by, name) for name in pair]
     return [
         ReportTable(
             "comparison",
             "Side by side",
-            _build_columns(labels),
-            [*_build_rate_rows(rates), *_build_untested_rows(first, second)],
+            _build_columns(side_columns, limit),
+            _build_rate_rows(sides, rates, limit),
+        ),
+        ReportTable(
+            "other_figures",
+            "Other figures",
+            [ReportColumn("Figure"), *side_columns],
+            _build_untested_rows(sides, first, second),
         ),
         ReportTable(
             "moved",
             "Ops whose failure rate changed significantly",
-            _build_columns(labels, "Op"),
-            _build_moved_rows(scope, moved),
+            _build_columns(side_columns, limit, "Op"),
+            _build_moved_rows(scope, moved, limit),
         ),
         all_sides_table,
     ]
 
 
-def _build_columns(labels: Sequence[str], first: str = "Metric") -> list[ReportColumn]:
-    columns = [ReportColumn(first), *(ReportColumn(name, str) for name in labels), ReportColumn("Difference", str)]
-    columns += [ReportColumn("95% interval"), ReportColumn("Verdict")]
+def _build_columns(sides: Sequence[ReportColumn], limit: float, first: str = "Metric") -> list[ReportColumn]:
+    columns = [ReportColumn(first), *sides, ReportColumn("Difference", str)]
+    columns += [
+        ReportColumn(f"95% interval (−{limit * 100:.0f} to +{limit * 100:.0f} points)"),
+        ReportColumn("Verdict"),
+    ]
+    labels = [each.title for each in sides]
     exact = [f"{name}, of" for name in labels] + ["Interval from", "Interval to"]
     return columns + [ReportColumn(title, only_csv=True) for title in exact]
 
 
-def _build_share_cell(share: Proportion) -> ReportCell:
-    return ReportCell(share.rate, html=escape(verdicts.format_share(share)))
+def _build_share_cell(share: Proportion, link: str = "") -> ReportCell:
+    return ReportCell(share.rate, link if share.total else "", escape(verdicts.format_share(share)))
 
 
 def _build_exact_cells(first: Proportion, second: Proportion, interval: ConfidenceInterval | None) -> list[ReportCell]:
@@ -167,16 +203,20 @@ def _build_exact_cells(first: Proportion, second: Proportion, interval: Confiden
     return [ReportCell(value) for value in (first.total, second.total, *(interval or (None, None)))]
 
 
-def _build_rate_rows(comparisons: Sequence[MetricComparison]) -> list[list[ReportCell]]:
-    max_distance = max((abs(end) for each in comparisons if each.interval for end in each.interval), default=1.0) or 1.0
+def _build_rate_rows(
+    sides: Sequence[ReportFilter], comparisons: Sequence[MetricComparison], limit: float
+) -> list[list[ReportCell]]:
     return [
         [
             ReportCell(f"{each.metric.name}, of {each.metric.denominator}"),
-            *(_build_share_cell(side) for side in (each.first, each.second)),
+            *(
+                _build_share_cell(share, RATE_LINKS[each.metric.name](side))
+                for side, share in zip(sides, (each.first, each.second), strict=True)
+            ),
             ReportCell(None)
             if each.interval is None or each.difference is None
             else _build_difference_cell(each.difference, each.interval),
-            _draw_interval(each.interval, max_distance),
+            _draw_interval(each.interval, limit, each.verdict),
             ReportCell(verdicts.describe_comparison(each)),
             *_build_exact_cells(each.first, each.second, each.interval),
         ]
@@ -184,21 +224,24 @@ def _build_rate_rows(comparisons: Sequence[MetricComparison]) -> list[list[Repor
     ]
 
 
-def _build_untested_rows(first: Totals, second: Totals) -> list[list[ReportCell]]:
-    rows = []
-    for title, value, formatter in UNTESTED_METRICS:
-        cells = [
-            ReportCell(None) if (figure := value(side)) is None else ReportCell(figure, html=escape(formatter(figure)))
-            for side in (first, second)
+def _build_untested_rows(sides: Sequence[ReportFilter], first: Totals, second: Totals) -> list[list[ReportCell]]:
+    def build_cell(figure: float | None, formatter: tables.Formatter, link: str) -> ReportCell:
+        return ReportCell(None) if figure is None else ReportCell(figure, link, escape(formatter(figure)))
+
+    return [
+        [
+            ReportCell(title),
+            *(
+                build_cell(value(each), formatter, link(side) if link else "")
+                for side, each in zip(sides, (first, second), strict=True)
+            ),
         ]
-        rest = [ReportCell(None), ReportCell(None), ReportCell("Not tested"), *([ReportCell(None)] * EXACT_COLUMNS)]
-        rows.append([ReportCell(title), *cells, *rest])
-    return rows
+        for title, value, formatter, link in UNTESTED_METRICS
+    ]
 
 
-def _build_moved_rows(scope: ReportFilter, moved_ops: Sequence[OpChange]) -> list[list[ReportCell]]:
+def _build_moved_rows(scope: ReportFilter, moved_ops: Sequence[OpChange], limit: float) -> list[list[ReportCell]]:
     urls = map_op_urls(each.op for each in moved_ops)
-    max_distance = max((abs(end) for each in moved_ops for end in each.interval), default=1.0)
     return [
         [
             ReportCell(each.op, urls.get(each.op, "")),
@@ -206,7 +249,9 @@ def _build_moved_rows(scope: ReportFilter, moved_ops: Sequence[OpChange]) -> lis
             _build_difference_cell(
                 each.difference, each.interval, report_query.to_events_of_op(scope, CountedAs.FAILED, each.op)
             ),
-            _draw_interval(each.interval, max_distance),
+            _draw_interval(
+                each.interval, limit, ComparisonVerdict.BETTER if each.difference < 0 else ComparisonVerdict.WORSE
+            ),
             ReportCell(f"{'Better' if each.difference < 0 else 'Worse'}: {verdicts.describe_range(each.interval)}"),
             *_build_exact_cells(each.first, each.second, each.interval),
         ]
@@ -218,8 +263,8 @@ def _build_difference_cell(difference: float, interval: ConfidenceInterval, link
     return ReportCell(difference, link, html=escape(verdicts.format_points(difference, interval)))
 
 
-def _draw_interval(interval: ConfidenceInterval | None, most: float) -> ReportCell:
+def _draw_interval(interval: ConfidenceInterval | None, limit: float, verdict: ComparisonVerdict) -> ReportCell:
     if interval is None:
         return ReportCell(None)
     ends = " to ".join(verdicts.format_signed(end, interval) for end in interval)
-    return ReportCell(ends, html=charts.draw_interval(interval.low, interval.high, most))
+    return ReportCell(ends, html=charts.draw_interval(interval.low, interval.high, limit, kind=verdict))

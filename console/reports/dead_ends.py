@@ -81,15 +81,21 @@ def _build_figures(scope: ReportFilter, total: Totals) -> list[ReportFigure]:
 def _build_names_table(request: HttpRequest, scope: ReportFilter) -> ReportTable:
     unknown_names = misses.count_unknown_names(scope)
     aliases = _build_alias_cells(request, [each.name for each in unknown_names])
-    rows = [
+    rows, rows_of_one = (
         [
-            ReportCell(each.name),
-            ReportCell(each.times, report_query.to_events(scope, CountedAs.UNKNOWN_NAMES, {"op__exact": each.name})),
-            aliases.get(each.name, ReportCell(None)),
+            [
+                ReportCell(each.name),
+                ReportCell(
+                    each.times, report_query.to_events(scope, CountedAs.UNKNOWN_NAMES, {"op__exact": each.name})
+                ),
+                aliases.get(each.name, ReportCell(None)),
+            ]
+            for each in unknown_names
+            if (each.times == 1) == is_single
         ]
-        for each in unknown_names
-    ]
-    return ReportTable("names", "Unknown names", NAME_COLUMNS, rows)
+        for is_single in (False, True)
+    )
+    return ReportTable("names", "Unknown names", NAME_COLUMNS, rows, minor_rows=rows_of_one, minor_reason="seen once")
 
 
 def _build_alias_cells(request: HttpRequest, names: Collection[str]) -> dict[str, ReportCell]:

@@ -1,6 +1,7 @@
 """Report: how many turns call an op and succeed, and how many search or read help before."""
 
 from django.http import HttpRequest
+from django.utils.html import format_html
 
 from analytics.reports import turn_figures
 from analytics.reports.report_filter import ReportFilter
@@ -37,7 +38,6 @@ def _build_columns(first: str) -> list[ReportColumn]:
         ReportColumn(first),
         ReportColumn("Turns", tables.format_count),
         ReportColumn("Of all turns", tables.format_rate),
-        ReportColumn("Share"),
     ]
 
 
@@ -46,9 +46,12 @@ def _build_rows(scope: ReportFilter, counts: list[TurnCount], all_turns: int) ->
     return [
         [
             ReportCell(each.name.capitalize()),
-            ReportCell(each.turns, report_query.to_turns(scope, each.contains)),
+            ReportCell(
+                each.turns,
+                report_query.to_turns(scope, each.contains),
+                format_html("{} {}", tables.format_count(each.turns), charts.draw_bar(share or 0)),
+            ),
             ReportCell(share),
-            ReportCell("", html=charts.draw_bar(share or 0)),
         ]
         for each, share in zip(counts, shares, strict=True)
     ]

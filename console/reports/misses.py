@@ -35,12 +35,13 @@ MAKE_LEAD = (
     f"{LEAD} Turn each into an eval case or an edit of the draft. An edit is prefilled, and shows its effect on the "
     "eval cases before you save it."
 )
-TURNS_NOTE = (
+EXPLANATION = (
     "Searches and wrong choices are read from the newest {:,} turns of the period. A search has no useful result if it "
     "found nothing, or if none of the ops that it showed worked in the turn although the model continued. A choice was "
     "wrong if the op failed, never worked in the turn, and another op then did; it is listed from three times on."
 )
 NOT_STORED_NOTE = "Without args and the words of searches, only searches without any result are known. {}"
+SEEN_ONCE = "seen once"
 NO_WORDS = "(words not stored)"
 TIMES = ReportColumn("Times", tables.format_count)
 SEARCH_COLUMNS = [ReportColumn("Words"), TIMES, ReportColumn("Op that then worked"), ReportColumn("Release")]
@@ -74,7 +75,9 @@ def build_report(request: HttpRequest) -> ReportContent:
                 "searches",
                 "Searches without a useful result",
                 [*SEARCH_COLUMNS, EXAMPLE, *actions.columns],
-                [_build_search_row(each, actions) for each in found.searches],
+                [_build_search_row(each, actions) for each in found.searches if each.miss.times > 1],
+                minor_rows=[_build_search_row(each, actions) for each in found.searches if each.miss.times == 1],
+                minor_reason=SEEN_ONCE,
             ),
             ReportTable(
                 "choices",
@@ -92,13 +95,13 @@ def build_report(request: HttpRequest) -> ReportContent:
                 "names",
                 "Unknown names",
                 [*NAME_COLUMNS, *actions.columns],
-                [_build_name_row(query.scope, each, actions) for each in names],
+                [_build_name_row(query.scope, each, actions) for each in names if each.times > 1],
+                minor_rows=[_build_name_row(query.scope, each, actions) for each in names if each.times == 1],
+                minor_reason=SEEN_ONCE,
             ),
         ],
-        notes=[
-            TURNS_NOTE.format(found.turn_count),
-            *([] if shows_contents else [format_html(NOT_STORED_NOTE, contents.explain_missing(request))]),
-        ],
+        notes=[] if shows_contents else [format_html(NOT_STORED_NOTE, contents.explain_missing(request))],
+        explanations=[EXPLANATION.format(found.turn_count)],
         is_empty=not (total.calls or total.turns),
     )
 

@@ -20,7 +20,7 @@ from console.reports.parts.tables import ReportCell, ReportColumn, ReportTable
 from console.reports.parts.verdicts import VerdictBox, build_period_verdict, build_sides_verdict
 from core.admin.charts import AxisUnit, ChartLine, ChartMarker, LineChart, LineColor
 
-LEAD = "Calls and turns in the period, day by day. Days in UTC; today is incomplete."
+LEAD = "Calls and turns, day by day, in UTC. Click a point to open the rows behind it."
 
 
 def build_report(request: HttpRequest) -> ReportContent:
@@ -29,14 +29,14 @@ def build_report(request: HttpRequest) -> ReportContent:
     days = totals.sum_by_day(query.scope)
     total = sum(days.values(), start=Totals())
     markers = list_markers(request, list(days), cohort=query.scope.cohort.removeprefix(NO_COHORT))
-    period = _Period(days, list(totals.sum_by_day(query.scope.move_back()).values()), markers)
-    before = sum(period.before, start=Totals())
+    period = _Period(days, totals.sum_by_day(query.scope.move_back()), markers)
+    before = sum(period.before.values(), start=Totals())
     return ReportContent(
         query=query,
         lead=LEAD,
         verdict=_build_verdict(query.scope, total, before) if total.calls else None,
         figures=_build_figures(query.scope, period, total),
-        tables=[_build_table(query.scope, days)],
+        tables=[_build_table(query.scope, period)],
         is_empty=not (total.calls or total.turns),
     )
 
@@ -53,8 +53,14 @@ class _Period(NamedTuple):
     """The totals of each day and of the same number of days before, and what happened."""
 
     days: Mapping[date, Totals]
-    before: Sequence[Totals]
+    before: Mapping[date, Totals]
     markers: Mapping[int, Sequence[ChartMarker]]
+
+
+class _Turns(NamedTuple):
+    """The turns that a figure counts: those that contain something, or all."""
+
+    contains: TurnWith | None
 
 
 def _build_figures(scope: ReportFilter, period: _Period, total: Totals) -> list[ReportFigure]:
@@ -63,88 +69,85 @@ def _build_figures(scope: ReportFilter, period: _Period, total: Totals) -> list[
         value: Callable[[Totals], float | None],
         formatter: tables.Formatter,
         of: str,
-        link: str,
-        axis: str,
+        counted: CountedAs | _Turns,
     ) -> ReportFigure:
         whole = value(total)
-        chart = _build_chart(title, axis, period, value, formatter)
+        chart = _build_chart(title, scope, period, value, formatter, counted)
+        link = _link_rows(scope, counted)
         return ReportFigure(title, "–" if whole is None else formatter(whole), of, link, chart)
 
     count = tables.format_count
     return [
-        build_figure(
-            "Calls",
-            value=lambda each: each.calls,
-            formatter=count,
-            of="",
-            link=report_query.to_events(scope, CountedAs.CALLS),
-            axis="Calls per day",
-        ),
+        build_figure("Calls", lambda each: each.calls, count, "in the period", CountedAs.CALLS),
         build_figure(
             "Failure rate",
             value=lambda each: each.failure_rate,
             formatter=tables.format_rate,
             of=f"{count(total.failed)} of {count(total.calls)} calls",
-            link=report_query.to_events(scope, CountedAs.FAILED),
-            axis="% of calls",
+            counted=CountedAs.FAILED,
         ),
         build_figure(
             "Repair rate",
             value=lambda each: each.repair_rate,
             formatter=tables.format_rate,
             of=f"{count(total.repaired)} of {count(total.failed)} failed calls",
-            link=report_query.to_events(scope, CountedAs.REPAIRED),
-            axis="% of failed calls",
+            counted=CountedAs.REPAIRED,
         ),
-        build_figure(
-            "Turns",
-            value=lambda each: each.turns,
-            formatter=count,
-            of="",
-            link=report_query.to_turns(scope),
-            axis="Turns per day",
-        ),
+        build_figure("Turns", lambda each: each.turns, count, "in the period", _Turns(None)),
         build_figure(
             "Unknown names",
             value=lambda each: each.unknown_per_thousand,
             formatter=tables.format_mean,
             of=f"per 1,000 calls, {count(total.unknown_names)} in all",
-            link=report_query.to_events(scope, CountedAs.UNKNOWN_NAMES),
-            axis="Per 1,000 calls",
+            counted=CountedAs.UNKNOWN_NAMES,
         ),
         build_figure(
             "Turns with a loop",
             value=lambda each: each.loop_rate,
             formatter=tables.format_rate,
             of=f"{count(total.looping)} of {count(total.turns)} turns",
-            link=report_query.to_turns(scope, TurnWith.LOOP),
-            axis="% of turns",
+            counted=_Turns(TurnWith.LOOP),
         ),
     ]
 
 
+def _link_rows(scope: ReportFilter, counted: CountedAs | _Turns, day: date | None = None) -> str:
+    if isinstance(counted, _Turns):
+        return report_query.to_turns(scope, counted.contains, day=day)
+    return report_query.to_events(scope, counted, day=day)
+
+
 def _build_chart(
     title: str,
-    axis: str,
+    scope: ReportFilter,
     period: _Period,
     value: Callable[[Totals], float | None],
     formatter: tables.Formatter,
+    counted: CountedAs | _Turns,
 ) -> LineChart:
-    before = ChartLine(f"{len(period.days)} days before", [value(each) for each in period.before], LineColor.FAINT)
-    has_before = any(each.calls or each.turns for each in period.before)
+    def build_line(name: str, days: Mapping[date, Totals], color: LineColor) -> ChartLine:
+        return ChartLine(
+            name, [value(each) for each in days.values()], color, [_link_rows(scope, counted, day) for day in days]
+        )
+
+    lines = [build_line("This period", period.days, LineColor.MAIN)]
+    if any(each.calls or each.turns for each in period.before.values()):
+        lines.append(build_line(f"{len(period.days)} days before", period.before, LineColor.FAINT))
     return LineChart(
         name=slugify(title),
-        title=axis if axis.startswith(title) else f"{title}, {axis[0].lower()}{axis[1:]}",
-        axis=axis,
+        title=title,
+        axis=title,
         days=list(period.days),
-        lines=[ChartLine("This period", [value(each) for each in period.days.values()]), *([before] * has_before)],
+        lines=lines,
         format_value=formatter,
         unit=AxisUnit.PERCENT if formatter is tables.format_rate else AxisUnit.NUMBER,
         markers=period.markers,
+        is_over=scope.is_over,
+        is_bare=True,
     )
 
 
-def _build_table(scope: ReportFilter, days: Mapping[date, Totals]) -> ReportTable:
+def _build_table(scope: ReportFilter, period: _Period) -> ReportTable:
     columns = [
         ReportColumn("Day"),
         ReportColumn("Calls", tables.format_count),
@@ -156,12 +159,19 @@ def _build_table(scope: ReportFilter, days: Mapping[date, Totals]) -> ReportTabl
         ReportColumn("Unknown names", tables.format_count),
         ReportColumn("Per 1,000 calls", tables.format_mean),
         ReportColumn("Turns with a loop", tables.format_count),
+        ReportColumn("What happened"),
     ]
-    rows = [_build_row(scope, day, each) for day, each in reversed(list(days.items()))]
-    return ReportTable("days", "Day by day", columns, rows)
+    rows = [
+        [
+            *_build_cells(scope, day, each),
+            ReportCell("; ".join(marker.text for marker in period.markers.get(index, ()))),
+        ]
+        for index, (day, each) in enumerate(period.days.items())
+    ]
+    return ReportTable("days", "Day by day", columns, rows[::-1], is_folded=True)
 
 
-def _build_row(scope: ReportFilter, day: date, each: Totals) -> list[ReportCell]:
+def _build_cells(scope: ReportFilter, day: date, each: Totals) -> list[ReportCell]:
     return [
         ReportCell(day.isoformat()),
         ReportCell(each.calls, report_query.to_events(scope, CountedAs.CALLS, day=day)),

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from django.http import HttpRequest
 
-from console.reports import by_model, by_op, comparison, dead_ends, funnel, misses, overview, selection
+from console.reports import breakdowns, by_op, comparison, dead_ends, funnel, misses, overview, selection
 from console.reports.parts.report_content import ReportContent
 
 # Permissions that every report requires: to view the rows behind the figures.
@@ -28,7 +28,8 @@ REPORTS = (
     Report("report_overview", "reports/", "Overview", "monitoring", overview.build_report),
     Report("report_funnel", "reports/funnel/", "Funnel", "filter_alt", funnel.build_report),
     Report("report_ops", "reports/ops/", "By op", "bar_chart", by_op.build_report),
-    Report("report_models", "reports/models/", "By model", "smart_toy", by_model.build_report),
+    Report("report_models", "reports/models/", "By model", "smart_toy", breakdowns.build_models_report),
+    Report("report_clients", "reports/clients/", "By client", "hub", breakdowns.build_clients_report),
     Report("report_comparison", "reports/side-by-side/", "Side by side", "compare", comparison.build_report),
     Report(
         "report_selection",

@@ -12,6 +12,7 @@ from django.utils.text import slugify
 
 from audit import audit_log
 from console.reports import saved_views
+from console.reports.parts.report_query import format_days
 from console.reports.report_list import REPORT_PERMISSIONS, Report
 
 
@@ -39,7 +40,7 @@ def page(request: HttpRequest, *, report: Report) -> HttpResponse:
         "views": saved_views.build_panel(request, report.url_name),
         "chips": query.list_chips(_get_other_params(request)),
         "clear_url": "?" + urlencode(_get_other_params(request)),
-        "period": f"{query.scope.first_day:%-d %b} to {query.scope.last_day:%-d %b %Y} (UTC)",
+        "period": f"{format_days(query.scope)} (UTC)",
         **content.context,
     }
     return TemplateResponse(request, "console/reports/report.html", admin.site.each_context(request) | context)

@@ -1,6 +1,10 @@
 """Report: which tools models were given, used and missed."""
 
+from datetime import datetime, timedelta
+from urllib.parse import urlencode
+
 from django.http import HttpRequest
+from django.urls import reverse
 from django.utils import timezone
 
 from analytics.flags import FlagKey
@@ -52,7 +56,8 @@ def build_report(request: HttpRequest) -> ReportContent:
     return ReportContent(
         query=query,
         lead=LEAD,
-        alert=_describe_alert(selection.compute_recent_misses(timezone.now())),
+        alert=_describe_alert(selection.compute_recent_misses(at := timezone.now())),
+        alert_url=_link_recent_misses(at),
         figures=_build_figures(query.scope, selections),
         tables=[
             _build_kinds_table(query.scope),
@@ -97,7 +102,13 @@ def _describe_alert(misses: RecentMisses) -> str:
     """Say that too many turns of the last 24 hours missed a tool; empty if not."""
     if not misses.is_alarming:
         return ""
-    return f"{misses.summary} See the most missed tools below."
+    return misses.summary
+
+
+def _link_recent_misses(at: datetime) -> str:
+    """Return the list of the turns that the alert is about."""
+    times = {"time__gte": (at - timedelta(hours=24)).isoformat(), "time__lt": at.isoformat()}
+    return f"{reverse('admin:analytics_toolselection_changelist')}?{urlencode({**times, 'missing': 'yes'})}"
 
 
 def _build_kinds_table(scope: ReportFilter) -> ReportTable:

@@ -17,6 +17,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 BAR = 200  # width in SVG units; the drawing scales to its container
+TABLE_HINT = "The table below has all values."
 FormatValue = Callable[[float], str]
 
 
@@ -31,15 +32,19 @@ def draw_bar(share: float) -> SafeString:
     )
 
 
-def draw_interval(low: float, high: float, limit: float) -> SafeString:
-    """Return an interval as a bar on an axis from -`limit` to `limit`, with a line at zero in the middle."""
+def draw_interval(low: float, high: float, limit: float, *, kind: str = "none") -> SafeString:
+    """Return an interval as a bar on an axis from -`limit` to `limit`, with a line at zero in the middle.
+
+    `kind` is the end of its class in report.css: better, worse or none.
+    """
     scale = BAR / 2 / limit
     left, right = (BAR / 2 + max(-limit, min(limit, value)) * scale for value in (low, high))
     return format_html(
         '<svg class="chart-bar" viewBox="0 0 {} 12" preserveAspectRatio="none" aria-hidden="true">'
-        '<rect class="chart-fill" x="{}" y="3" width="{}" height="6"/>'
+        '<rect class="chart-interval--{}" x="{}" y="3" width="{}" height="6"/>'
         '<rect class="chart-zero" x="{}" width="1.5" height="12"/></svg>',
         BAR,
+        kind,
         round(left, 1),
         round(max(1.5, right - left), 1),
         BAR / 2 - 0.75,
@@ -87,11 +92,12 @@ class AxisUnit(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ChartLine:
-    """A line with a value for each day; None where there is none."""
+    """A line with a value for each day; None where there is none. `links` lead to the rows behind each value."""
 
     name: str
     values: Sequence[float | None]
     color: LineColor = LineColor.MAIN
+    links: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +110,7 @@ class ChartMarker:
 
 @dataclass(frozen=True, slots=True)
 class LineChart:
-    """A chart of some consecutive days. The last day is today in UTC, which is incomplete, so its part is dashed."""
+    """A chart of some consecutive days. Unless it `is_over`, the last day is today in UTC, so its part is dashed."""
 
     name: str  # unique on the page
     title: str  # with its unit: "Failed calls, % of calls"
@@ -114,6 +120,8 @@ class LineChart:
     format_value: FormatValue
     unit: AxisUnit = AxisUnit.NUMBER
     markers: Mapping[int, Sequence[ChartMarker]] | None = None  # {index of the day: markers}
+    is_over: bool = False
+    is_bare: bool = False  # the page has its title, its days, its legend and its table
 
     @property
     def element_id(self) -> str:
@@ -134,13 +142,15 @@ class LineChart:
     def description(self) -> str:
         """What the chart shows, for people who cannot see it."""
         spans = "; ".join(f"{line.name}, {self._describe_span(line)}" for line in self.lines)
-        return f"Line chart: {self.title}, {self.period}. {spans}. The table below has all values."
+        return f"Line chart: {self.title}, {self.period}. {spans}. {TABLE_HINT}"
 
     def build_data(self) -> dict[str, Any]:
         """Return what the script needs to draw the chart."""
         return {
             "days": [_format_day(day) for day in self.days],
-            "axis": self.axis,
+            "dayAxis": "" if self.is_bare else "Day (UTC)",
+            "axis": "" if self.is_bare else self.axis,
+            "isOver": self.is_over,
             "unit": self.unit,
             "lines": [
                 {
@@ -148,6 +158,7 @@ class LineChart:
                     "color": line.color,
                     "values": line.values,
                     "texts": [self._format(value) for value in line.values],
+                    "links": line.links,
                 }
                 for line in self.lines
             ],
@@ -162,12 +173,16 @@ class LineChart:
         rows = [
             {
                 "day": _format_day(day),
-                "values": [self._format(line.values[index]) for line in self.lines],
+                "cells": [
+                    {"text": self._format(line.values[index]), "link": line.links[index] if line.links else ""}
+                    for line in self.lines
+                ],
                 "events": "; ".join(each.text for each in (self.markers or {}).get(index, ())),
             }
             for index, day in enumerate(self.days)
         ]
-        rows[-1]["day"] = f"{rows[-1]['day']} (not over)"
+        if not self.is_over:
+            rows[-1]["day"] = f"{rows[-1]['day']} (not over)"
         return rows[::-1]
 
     def _format(self, value: float | None) -> str:

@@ -67,18 +67,24 @@
     const isPercent = data.unit === "percent";
     const style = isPercent ? { style: "percent", maximumFractionDigits: 1 } : { notation: "compact" };
     const numbers = new Intl.NumberFormat("en", style);
-    const axis = (text) => ({ display: true, text, color: colors.text, font: { size: FONT_SIZE } });
+    const axis = (text) => ({ display: Boolean(text), text, color: colors.text, font: { size: FONT_SIZE } });
+    const findLink = ({ datasetIndex, index }) => data.lines[datasetIndex].links[index];
     const eventTexts = new Map(data.markers.map(({ index, texts }) => [index, texts]));
     return {
       animation: false,
       responsive: true,
       maintainAspectRatio: false,
       interaction: { mode: "index", intersect: false },
+      onHover: (_, [item], { canvas }) => (canvas.style.cursor = item && findLink(item) ? "pointer" : ""),
+      onClick: (event, _, chart) => {
+        const [item] = chart.getElementsAtEventForMode(event, "nearest", { intersect: false }, true);
+        if (item && findLink(item)) location.assign(findLink(item));
+      },
       layout: { padding: { top: data.markers.length ? 26 : 6, right: 6 } },
       font: { family: colors.font },
       scales: {
         x: {
-          title: axis("Day (UTC)"),
+          title: axis(data.dayAxis),
           grid: { display: false },
           border: { color: colors.grid },
           ticks: { color: colors.text, maxRotation: 0, autoSkipPadding: 16, font: { size: FONT_SIZE } },
@@ -97,9 +103,9 @@
         markers: { list: data.markers, colors },
         tooltip: {
           callbacks: {
-            title: ([item]) => data.days[item.dataIndex] + (item.dataIndex === data.days.length - 1 ? " (not over)" : ""),
+            title: ([item]) => data.days[item.dataIndex] + (item.dataIndex === data.today ? " (not over)" : ""),
             label: ({ dataset, dataIndex }) => `${dataset.label}: ${dataset.texts[dataIndex]}`,
-            footer: ([item]) => eventTexts.get(item.dataIndex) ?? [],
+            footer: ([item]) => [...(eventTexts.get(item.dataIndex) ?? []), ...(findLink(item) ? ["Click to open the rows"] : [])],
           },
         },
       },
@@ -108,11 +114,12 @@
 
   function draw(figure) {
     const data = JSON.parse(document.getElementById(figure.dataset.lineChart).textContent);
+    data.today = data.isOver ? -1 : data.days.length - 1;
     const canvas = figure.querySelector("canvas");
     const configure = () => {
       const colors = readColors(figure);
       return {
-        data: { labels: data.days, datasets: data.lines.map((line, place) => buildDataset(line, place, colors, data.days.length - 1)) },
+        data: { labels: data.days, datasets: data.lines.map((line, place) => buildDataset(line, place, colors, data.today)) },
         options: buildOptions(data, colors),
       };
     };

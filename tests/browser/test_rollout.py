@@ -142,7 +142,7 @@ def test_reports_show_figures_that_link_to_their_rows(
 
     page.goto("/admin/")
     page.get_by_role("link", name="Reports").click()
-    chart = page.get_by_role("img", name="Line chart: Calls per day")
+    chart = page.get_by_role("img", name="Line chart: Calls, ")
     expect(chart).to_be_visible()
     assert (
         page.evaluate("Chart.getChart(document.querySelector('[data-line-chart] canvas')).data.datasets[0].data.length")
@@ -150,11 +150,11 @@ def test_reports_show_figures_that_link_to_their_rows(
     )
     take_picture(manager, "overview")
     page.get_by_text("Show as a table").first.click()
-    expect(page.get_by_role("region", name="Table: Calls per day")).to_be_visible()
+    expect(page.get_by_role("region", name="Table: Day by day")).to_be_visible()
     page.get_by_role("link", name="Side by side").first.click()
-    page.locator("#side-first").select_option("copy-a")
+    page.locator("#side-first").select_option("copy-a")  # a change applies by itself
+    page.wait_for_url("**first=copy-a**")
     page.locator("#side-second").select_option("copy-b")
-    page.get_by_role("button", name="Show", exact=True).click()
     page.wait_for_url("**second=copy-b**")
     expect(page.locator("#content")).to_contain_text("copy-b")
     take_picture(manager, "comparison")

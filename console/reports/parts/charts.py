@@ -1,33 +1,28 @@
 """Charts of reports: lines with markers of releases, and charts side by side."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from typing import NamedTuple
 
 from django.http import HttpRequest
 
+from analytics.events.event_filters import CountedAs
 from analytics.reports import totals
 from analytics.reports.report_filter import NO_COHORT, ReportFilter
 from analytics.reports.totals import Totals
+from analytics.turns.models import TurnWith
 from audit import audit_log
 from audit.models import AuditEntry
-from console.reports.parts import tables
+from console.reports.parts import report_query, tables
 from console.reports.parts.report_query import label_values
 from core.admin.charts import AxisUnit, ChartLine, ChartMarker, LineChart, LineColor, choose_color
 from registry.models import Activation
 
 MAX_RELEASES = 12  # days of a chart with a release; more would hide the line
 MAX_COHORT_CHANGES = 30
-CHARTED_RATES: tuple[tuple[str, str, str, Callable[[Totals], float | None]], ...] = (
-    ("failure", "Failure rate, % of calls", "% of calls", lambda each: each.failure_rate),
-    (
-        "success",
-        "Turns with a successful call, % of turns with a call",
-        "% of turns with a call",
-        lambda each: each.success_rate,
-    ),
-)
+Rate = Callable[[Totals], float | None]
+LinkDays = Callable[[ReportFilter, Iterable[date]], list[str]]
 
 
 class _Happening(NamedTuple):
@@ -79,6 +74,16 @@ def _get_index(days: Sequence[date], at: datetime) -> int:
     return (at.astimezone(UTC).date() - days[0]).days
 
 
+def link_events(scope: ReportFilter, counted_as: CountedAs, days: Iterable[date]) -> list[str]:
+    """Return the links to the events behind a figure on each day."""
+    return [report_query.to_events(scope, counted_as, day=day) for day in days]
+
+
+def link_turns(scope: ReportFilter, contains: TurnWith | None, days: Iterable[date]) -> list[str]:
+    """Return the links to the turns behind a figure on each day."""
+    return [report_query.to_turns(scope, contains, day=day) for day in days]
+
+
 def build_side_charts(request: HttpRequest, scope: ReportFilter, by: str, pair: Sequence[str]) -> list[LineChart]:
     """Return a line chart of each rate with a line for each side."""
     days_by_side = [totals.sum_by_day(scope.narrow(by, name)) for name in pair]
@@ -91,15 +96,39 @@ def build_side_charts(request: HttpRequest, scope: ReportFilter, by: str, pair: 
             axis=axis,
             days=days,
             lines=[
-                ChartLine(labels[side], [rate(each) for each in totals_by_day.values()], color)
+                ChartLine(
+                    labels[side],
+                    [rate(each) for each in totals_by_day.values()],
+                    color,
+                    link_days(scope.narrow(by, side), days),
+                )
                 for side, totals_by_day, color in zip(pair, days_by_side, choose_side_colors(pair), strict=True)
             ],
             format_value=tables.format_rate,
             unit=AxisUnit.PERCENT,
             markers=markers,
+            is_over=scope.is_over,
         )
-        for name, title, axis, rate in CHARTED_RATES
+        for name, title, axis, rate, link_days in CHARTED_RATES
     ]
+
+
+CHARTED_RATES: tuple[tuple[str, str, str, Rate, LinkDays], ...] = (
+    (
+        "failure",
+        "Failure rate, % of calls",
+        "% of calls",
+        lambda each: each.failure_rate,
+        lambda scope, days: link_events(scope, CountedAs.FAILED, days),
+    ),
+    (
+        "success",
+        "Turns with a successful call, % of turns with a call",
+        "% of turns with a call",
+        lambda each: each.success_rate,
+        lambda scope, days: link_turns(scope, TurnWith.SUCCESS, days),
+    ),
+)
 
 
 def choose_side_colors(pair: Sequence[str]) -> list[LineColor]:

@@ -29,10 +29,12 @@ class ReportContent:
     lead: str
     verdict: VerdictBox | None = None
     alert: str = ""  # what needs attention now, whatever the period
+    alert_url: str = ""  # the rows that the alert is about
     figures: Sequence[ReportFigure] = ()
     charts: Sequence[LineChart] = ()
     tables: Sequence[ReportTable] = ()
     notes: Sequence[str] = ()
+    explanations: Sequence[str] = ()  # how the figures are counted, below them and folded
     is_empty: bool = False
     empty: str = ""
     has_other_rows: bool = False  # tables have rows although there is nothing to show above them

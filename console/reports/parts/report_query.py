@@ -9,17 +9,30 @@ from django import forms
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
-from unfold.widgets import UnfoldAdminSelectWidget
+from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
 from analytics.events.event_filters import COUNTED_AS_PARAMETER, CountedAs, build_op_query
 from analytics.reports import DAYS
 from analytics.reports import report_filter as scopes
-from analytics.reports.report_filter import COHORT_PARAMETER, FILTER_FIELDS, NO_COHORT, PERIODS, ReportFilter
+from analytics.reports.report_filter import (
+    COHORT_PARAMETER,
+    DEFAULT_DAYS,
+    EARLIEST,
+    EXACT_FIELDS,
+    FILTER_FIELDS,
+    FROM,
+    NO_COHORT,
+    PERIODS,
+    TO,
+    InvalidPeriod,
+    ReportFilter,
+)
 from analytics.turns.models import TURN_WITH_PARAMETER, TurnWith
 from core.admin.page_parts import FilterChip
 from registry.releases.stored_releases import map_short_names
 
-DEFAULT_DAYS = 28
+CHOSEN_DAYS = "chosen"  # as a period: from one day to another
+DATE_ATTRS = {"type": "date", "min": EARLIEST.isoformat()}
 MAX_ECHOED_CHARS = 60  # characters of an invalid value that are repeated on the page
 NO_COHORT_LABEL = "No cohort (defaults)"
 AdminListQuery = Mapping[str, Any]  # query parameters of an admin list
@@ -29,16 +42,20 @@ NO_QUERY: AdminListQuery = {}
 class ReportFilterForm(forms.Form):
     """The filters above a report. A requested value is a choice even without data."""
 
-    days = forms.TypedChoiceField(
+    days = forms.ChoiceField(
         label="Period",
-        coerce=int,
-        choices=[(days, f"Last {days} days") for days in PERIODS],
+        choices=[*((str(days), f"Last {days} days") for days in PERIODS), (CHOSEN_DAYS, "Custom dates")],
         required=False,
         widget=UnfoldAdminSelectWidget,
     )
 
     def __init__(self, data: Mapping[str, Any], seen: Mapping[str, Sequence[str]], left_out: Sequence[str]) -> None:
-        super().__init__({"days": DEFAULT_DAYS, **data})
+        has_days = data.get(FROM) or data.get(TO)
+        super().__init__({"days": CHOSEN_DAYS if has_days else str(DEFAULT_DAYS), **data})
+        for name in (FROM, TO):
+            self.fields[name] = forms.DateField(
+                label=name.capitalize(), required=False, widget=UnfoldAdminTextInputWidget(attrs=DATE_ATTRS)
+            )
         for name in FILTER_FIELDS:
             if name not in left_out:
                 self.fields[name] = forms.ChoiceField(
@@ -60,7 +77,7 @@ def build_choices(name: str, values: Sequence[str], *, chosen: Sequence[str] = (
 
 
 def label_values(name: str, values: Iterable[str]) -> dict[str, str]:
-    """Return the label of each surface, cohort, release or model."""
+    """Return the label of each surface, cohort, release, model or client."""
     values = list(values)
     labels = {NO_COHORT: NO_COHORT_LABEL} if name == "cohort" else {}
     if name == "release":
@@ -69,7 +86,7 @@ def label_values(name: str, values: Iterable[str]) -> dict[str, str]:
 
 
 def label_value(name: str, value: str) -> str:
-    """Return the label of one surface, cohort, release or model."""
+    """Return the label of one surface, cohort, release, model or client."""
     return label_values(name, [value])[value]
 
 
@@ -79,34 +96,63 @@ class ReportQuery:
     def __init__(self, request: HttpRequest, *, left_out: Sequence[str] = ()) -> None:
         at = timezone.now()
         self.seen_values = scopes.list_filter_values(at)
-        self.params = request.GET
         submitted = ReportFilterForm(request.GET.dict(), self.seen_values, left_out)
         submitted.full_clean()
-        self.filters = {name: value for name, value in submitted.cleaned_data.items() if value}
-        self.form = ReportFilterForm(self.filters, self.seen_values, left_out)  # shows what the figures are about
-        self.unknown_period = submitted.data["days"][:MAX_ECHOED_CHARS] if "days" in submitted.errors else ""
+        self.period_problem = ""
+        self.scope = self._choose_period(submitted, at)
+        for name in FILTER_FIELDS:
+            self.scope = self.scope.narrow(name, submitted.cleaned_data.get(name) or "")
+        self.filters = self.scope.list_parameters()
+        # It shows what the figures are about. The days are there in case that the reader chooses other ones.
+        days = {FROM: self.scope.first_day.isoformat(), TO: self.scope.last_day.isoformat()}
+        chosen = {"days": str(self.scope.days) if self.scope.last is None else CHOSEN_DAYS}
+        self.form = ReportFilterForm({**self.filters, **days, **chosen}, self.seen_values, left_out)
         self.filters_without_data = [
-            f"{name} {self.filters[name][:MAX_ECHOED_CHARS]}"
+            f"{name} {value[:MAX_ECHOED_CHARS]}"
             for name in FILTER_FIELDS
-            if self.filters.get(name) and self.filters[name] not in (NO_COHORT, *self.seen_values[name])
+            if (value := getattr(self.scope, name)) and value not in (NO_COHORT, *self.seen_values[name])
         ]
-        self.scope = ReportFilter(at, **self.filters)
+
+    def _choose_period(self, submitted: ReportFilterForm, at: datetime) -> ReportFilter:
+        """Return the filter of the requested period; of the default one if it cannot be shown, and say so."""
+        values = submitted.cleaned_data
+        days = str(values.get("days") or "")
+        if days in map(str, PERIODS):
+            return ReportFilter(at, int(days))
+        if wrong := next((name for name in ("days", FROM, TO) if name in submitted.errors), None):
+            self.period_problem = f"Unknown period “{str(submitted.data[wrong])[:MAX_ECHOED_CHARS]}”."
+            return ReportFilter(at)
+        if not (values[FROM] or values[TO]):
+            return ReportFilter(at)
+        try:
+            return scopes.choose_days(at, values[FROM], values[TO])
+        except InvalidPeriod as error:
+            self.period_problem = str(error)
+            return ReportFilter(at)
 
     def list_chips(self, other: Mapping[str, str]) -> list[FilterChip]:
         """Return the filters in use, and the period if it is not the usual one. `other` are parameters to keep."""
         chips = []
-        for name, value in self.filters.items():
-            if name == "days" and value == DEFAULT_DAYS:
-                continue
-            rest = {key: each for key, each in self.filters.items() if key != name}
-            label = "Period" if name == "days" else name.capitalize()
-            text = f"last {value} days" if name == "days" else label_value(name, value)
-            chips.append(FilterChip(label, text, "?" + urlencode({**other, **rest})))
+        if self.scope.last is not None or self.scope.days != DEFAULT_DAYS:
+            rest = {name: value for name, value in self.filters.items() if name in FILTER_FIELDS}
+            text = f"last {self.scope.days} days" if self.scope.last is None else format_days(self.scope)
+            chips.append(FilterChip("Period", text, "?" + urlencode({**other, **rest})))
+        for name in FILTER_FIELDS:
+            if value := getattr(self.scope, name):
+                rest = {key: each for key, each in self.filters.items() if key != name}
+                chips.append(
+                    FilterChip(name.capitalize(), label_value(name, value), "?" + urlencode({**other, **rest}))
+                )
         return chips
 
     def build_query_string(self, **more: Any) -> str:
         """Return a query string with the same filters and with `more`."""
         return "?" + urlencode({**self.filters, **more})
+
+
+def format_days(scope: ReportFilter) -> str:
+    """Return the first and the last day of a period: "6 Mar to 12 Mar 2026"."""
+    return f"{scope.first_day:%-d %b} to {scope.last_day:%-d %b %Y}"
 
 
 def to_events(
@@ -145,7 +191,7 @@ def to_tool_selections(report_filter: ReportFilter, query: AdminListQuery = NO_Q
 
 def _build_url(model: str, report_filter: ReportFilter, query: AdminListQuery, day: date | None) -> str:
     since, until = day or report_filter.first_day, day or report_filter.last_day
-    scope_query = {f"{name}__exact": getattr(report_filter, name) for name in ("surface", "release", "model")}
+    scope_query = {f"{name}__exact": getattr(report_filter, name) for name in EXACT_FIELDS}
     scope_query[COHORT_PARAMETER] = report_filter.cohort
     parameters = {
         "time__gte": _format_midnight(since),

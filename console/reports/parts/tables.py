@@ -7,6 +7,7 @@ from typing import Any
 from django.http import HttpResponse
 from django.utils.safestring import SafeString
 
+from core.admin.charts import LineColor
 from core.text import lists
 from core.text.lists import CellValue
 
@@ -20,6 +21,7 @@ class ReportColumn:
     title: str
     formatter: Formatter | None = None
     only_csv: bool = False  # the page shows its values in other columns
+    color: LineColor | None = None  # of the thing that the column is about, as in charts
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,9 @@ class ReportTable:
     build_sort_url: Callable[[int, bool], str] | None = None  # (column, is ascending) -> URL
     sorted_by: tuple[int, bool] = (0, True)  # column, is ascending
     download: str = field(default="")
+    is_folded: bool = False  # the page shows its values above in another form
+    minor_rows: Sequence[Sequence[ReportCell]] = ()  # that the page folds, and why: "seen once"
+    minor_reason: str = ""
 
     def build_header_cells(self) -> list[dict[str, Any]]:
         """Return the header cells for the template."""
@@ -50,7 +55,11 @@ class ReportTable:
         for index, column in enumerate(self.columns):
             if column.only_csv:
                 continue
-            head: dict[str, Any] = {"title": column.title, "is_number": column.formatter is not None}
+            head: dict[str, Any] = {
+                "title": column.title,
+                "is_number": column.formatter is not None,
+                "color": column.color,
+            }
             if self.build_sort_url:
                 is_here = index == number
                 head["link"] = self.build_sort_url(index, not rising if is_here else column.formatter is None)
@@ -60,15 +69,23 @@ class ReportTable:
 
     def build_body_cells(self) -> list[list[dict[str, Any]]]:
         """Return the body cells for the template."""
+        return self._build_cells(self.rows)
+
+    def build_minor_cells(self) -> list[list[dict[str, Any]]]:
+        """Return the cells of the folded rows for the template."""
+        return self._build_cells(self.minor_rows)
+
+    def _build_cells(self, rows: Sequence[Sequence[ReportCell]]) -> list[list[dict[str, Any]]]:
         return [
             [_build_cell(column, cell) for column, cell in zip(self.columns, row, strict=True) if not column.only_csv]
-            for row in self.rows
+            for row in rows
         ]
 
     def to_csv_response(self, file_name: str) -> HttpResponse:
         """Return the table as a CSV download with unrounded numbers."""
         content = lists.render_csv(
-            [each.title for each in self.columns], [[cell.value for cell in row] for row in self.rows]
+            [each.title for each in self.columns],
+            [[cell.value for cell in row] for row in (*self.rows, *self.minor_rows)],
         )
         headers = {"Content-Disposition": f'attachment; filename="{file_name}.csv"'}
         return HttpResponse(content, content_type="text/csv; charset=utf-8", headers=headers)

@@ -10,12 +10,12 @@ from analytics.flags import FLAGS, FlagKey
 from analytics.reports import comparison, totals
 from analytics.reports.comparison import MIN_SAMPLE, ComparisonVerdict, ConfidenceInterval, MetricComparison, Proportion
 from analytics.reports.op_figures import OpFigures
-from analytics.reports.report_filter import FILTER_FIELDS, NO_COHORT, ReportFilter
+from analytics.reports.report_filter import NO_COHORT, ReportFilter
 from analytics.reports.totals import Totals
 from analytics.reports.verdicts import Advice, Verdict, find_worst_op, judge
 from analytics.rollout.models import Cohort
 from console.reports.parts import tables
-from console.reports.parts.report_query import label_values
+from console.reports.parts.report_query import format_days, label_values
 from registry.models import Activation, Release
 
 # Hits of each metric, as in "4.4 points fewer failures".
@@ -197,14 +197,15 @@ def build_sides_verdict(scope: ReportFilter, by: str, pair: Sequence[str], sides
 
 def build_period_verdict(scope: ReportFilter, total: Totals, before: Totals) -> VerdictBox:
     """Return how the period differs from the one before. Users and tasks also differ, so it never says to widen."""
-    label, label_before = f"Last {scope.days} days", f"the {scope.days} days before"
+    label = f"Last {scope.days} days" if scope.last is None else format_days(scope)
+    label_before = f"the {scope.days} days before"
     verdict = judge(comparison.compare_metrics(before, total, days=scope.days))
     if before.calls or before.turns:
         text = describe_verdict(verdict, label, label_before, PERIOD_ADVICE)
     else:
         text = f"{label}: {_describe_calls(total.failed, total.calls)}. There are no earlier calls to compare with."
-    filters = {name: value for name in ("days", *FILTER_FIELDS) if (value := getattr(scope, name))}
-    ops_url = f"{reverse('admin:report_ops')}?{urlencode({**filters, 'sort': MOST_FAILED_FIRST})}"
+    parameters = {**scope.list_parameters(), "sort": MOST_FAILED_FIRST}
+    ops_url = f"{reverse('admin:report_ops')}?{urlencode(parameters)}"
     return VerdictBox(text, get_tone(verdict), [("See which ops fail", ops_url)] if total.failed else [])
 
 

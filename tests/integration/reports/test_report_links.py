@@ -26,6 +26,7 @@ from analytics.turns.models import ToolSelection, Turn, TurnWith
 from console.reports.parts import report_query
 from console.reports.parts.tables import ReportCell, ReportTable
 from console.reports.report_list import REPORTS
+from core.admin.charts import LineChart
 from demo.traffic import activity
 from tests.support.loops import for_each
 
@@ -121,6 +122,8 @@ SCOPES: list[dict[str, Any]] = [
     {"release": "r-1"},
     {"surface": "gateway"},
     {"model": "claude"},
+    {"client": "odd"},
+    {"days": 3, "last": MIDNIGHT.date()},
     {"surface": "gateway", "model": "gpt", "cohort": "copy-a"},
 ]
 
@@ -208,7 +211,7 @@ def test_linked_figures_of_reports_are_the_number_of_rows_of_their_lists(
                     assert count_rows(figure.link) == _read_count(figure.value, figure.of, report.figures[0].value)
                     checked += 1
             for table in report.tables:
-                for row in table.rows[:10]:
+                for row in [*table.rows, *table.minor_rows][:10]:
                     with subtests.test(report=name, scope=scope, table=table.name, row=row[0].value):
                         checked += _check_row(table, row, count_rows)
         assert checked
@@ -230,13 +233,42 @@ def _check_row(table: ReportTable, row: list[ReportCell], count_rows: CountRows)
     if table.name == "moved":  # it shows a difference, and its link shows both variants
         return 0
     for title, rows in counts.items():
-        value = cells[title].value
-        if title in RATE_COLUMNS and not isinstance(value, int):
+        value: Any = cells[title].value
+        if row[0].value == "Unknown names per 1,000 calls":  # of one of two sides, whose calls another row has
+            continue
+        if f"{title}, of" in cells:  # a rate of one of two sides
+            assert value == rows / cells[f"{title}, of"].value, title
+        elif title in RATE_COLUMNS and not isinstance(value, int):
             base, factor = RATE_COLUMNS[title]
             assert value == (rows * factor / counts[base] if counts[base] else None), title
         else:
             assert value == rows, title
     return len(counts)
+
+
+def test_points_of_charts_link_to_the_rows_that_they_count(
+    activity_events: None, count_rows: CountRows, admin_client: HttpClient, subtests: Any
+) -> None:
+    def read_charts(name: str, **query: Any) -> list[LineChart]:
+        report = admin_client.get(reverse(f"admin:{name}"), {"days": 7, **query}).context["report"]
+        return [*report.charts, *(each.chart for each in report.figures)]
+
+    # The rows behind a point of a rate are those above the line of the fraction.
+    below = {"failure-rate": "calls", "repair-rate": "failed", "turns-with-a-loop": "turns", "failure": "calls"}
+    below |= {"success": "calling", "unknown-names": "calls"}
+    days = totals.sum_by_day(ReportFilter(NOW, 7))
+    for chart in read_charts("report_overview"):
+        for value, link, each in zip(chart.lines[0].values, chart.lines[0].links, days.values(), strict=True):
+            with subtests.test(chart=chart.name, link=link):
+                base = getattr(each, below[chart.name]) if chart.name in below else 1
+                factor = 1000 if chart.name == "unknown-names" else 1
+                assert count_rows(link) == round((value or 0) * base / factor)
+    for chart in read_charts("report_comparison", first="copy-a", second="-"):
+        for line, side in zip(chart.lines, ("copy-a", "-"), strict=True):
+            side_days = totals.sum_by_day(ReportFilter(NOW, 7, cohort=side))
+            for value, link, each in zip(line.values, line.links, side_days.values(), strict=True):
+                with subtests.test(chart=chart.name, side=side, link=link):
+                    assert count_rows(link) == round((value or 0) * getattr(each, below[chart.name]))
 
 
 def test_home_links_to_the_rows_of_its_figures(

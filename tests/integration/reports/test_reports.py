@@ -104,6 +104,49 @@ def test_unknown_period_is_replaced_with_a_message(demo_activity: int, manager_c
     assert "Unknown period “abc”. The default period is shown." in page
 
 
+def test_period_of_chosen_days_is_shown_kept_and_compared(demo_activity: int, manager_client: HttpClient) -> None:
+    days = {"from": "2026-03-08", "to": "2026-03-10"}
+    rows = read_csv(manager_client, "report_overview", "days", **days)
+    page = " ".join(read_page(manager_client, "report_overview", days="chosen", **days).split())
+
+    assert [row["Day"] for row in rows] == ["2026-03-10", "2026-03-09", "2026-03-08"]
+    assert "8 Mar to 10 Mar 2026" in page
+    assert '<option value="chosen" selected>' in page
+    assert "Today, incomplete" not in page
+    assert "3 days before" in page
+    assert f"{reverse('admin:report_ops')}?from=2026-03-08&to=2026-03-10" in page
+    preset = " ".join(read_page(manager_client, "report_overview", days=7, **days).split())
+    assert "6 Mar to 12 Mar 2026" in preset  # a preset counts before days that were chosen earlier
+
+
+@for_each(
+    "days, message",
+    [
+        ({"from": "2026-03-10", "to": "2026-03-08"}, "Choose an earlier first day."),
+        ({"from": "2020-01-01"}, "Choose a later first day."),
+        ({"from": "soon"}, "Unknown period “soon”."),
+    ],
+)
+def test_period_that_cannot_be_shown_is_replaced_with_a_message(
+    frozen_now: None, manager_client: HttpClient, days: dict[str, str], message: str
+) -> None:
+    page = read_page(manager_client, "report_overview", **days)
+
+    assert f"{message} The default period is shown." in page
+
+
+def test_clients_are_told_apart(demo_activity: int, manager_client: HttpClient, admin_client: HttpClient) -> None:
+    OpDaily.objects.create(day=NOW.date(), op="onto.task.get", release="r", calls=3, is_settled=True)  # of an old day
+
+    rows = read_csv(manager_client, "report_clients", "clients")
+    page = read_page(manager_client, "report_clients")
+
+    assert [row["Client"] for row in rows] == ["demo-chat", "unknown"]
+    assert "client__exact=demo-chat" in page
+    assert "client__exact=&" not in page
+    assert len(read_csv(manager_client, "report_overview", "days", client="unknown")) == 28
+
+
 @for_each("field", FILTER_FIELDS)
 def test_filter_without_data_is_kept_and_shows_zeros(
     demo_activity: int, manager_client: HttpClient, field: str
@@ -121,9 +164,9 @@ def test_filter_without_data_is_kept_and_shows_zeros(
 
 
 def test_side_without_data_is_compared_as_zeros(demo_activity: int, manager_client: HttpClient) -> None:
-    rows = read_csv(manager_client, "report_comparison", "comparison", first="copy-a", second="gone")
+    rows = read_csv(manager_client, "report_comparison", "other_figures", first="copy-a", second="gone")
 
-    assert next(row for row in rows if row["Metric"] == "Calls")["gone"] == "0"
+    assert next(row for row in rows if row["Figure"] == "Calls")["gone"] == "0"
 
 
 def test_every_link_of_a_report_opens(demo_activity: int, admin_client: HttpClient) -> None:
@@ -157,8 +200,9 @@ def test_overview_has_a_row_per_day(demo_activity: int, manager_client: HttpClie
     assert [row["Day"] for row in rows] == [f"2026-03-{day:02}" for day in range(12, 5, -1)]
     assert sum(int(row["Calls"]) for row in rows) == OperationEvent.objects.filter(type="exec").count()
     assert sum(int(row["Turns"]) for row in rows) == Turn.objects.count()
-    assert page.count("<canvas") == page.count("Show as a table") == 6
-    assert "6 Mar to 12 Mar 2026" in page
+    assert page.count("<canvas") == 6
+    assert page.count("6 Mar to 12 Mar 2026 (UTC)") == page.count("Today, incomplete") == 1
+    assert page.count("Show as a table") == 1
 
 
 def test_charts_show_the_period_before(demo_activity: int, manager_client: HttpClient) -> None:
@@ -169,16 +213,17 @@ def test_charts_show_the_period_before(demo_activity: int, manager_client: HttpC
     page = read_page(manager_client, "report_overview", days=7)
 
     assert "7 days before</li>" in page
-    assert '<td class="ui-number">7,777</td>' in page
+    assert '"7,777"' in page
 
 
 def test_comparison_of_two_cohorts_has_verdicts(demo_activity: int, manager_client: HttpClient) -> None:
     rows = read_csv(manager_client, "report_comparison", "comparison", first="copy-a", second="copy-b")
+    figures = read_csv(manager_client, "report_comparison", "other_figures", first="copy-a", second="copy-b")
     page = read_page(manager_client, "report_comparison", first="copy-a", second="copy-b")
 
     assert [*rows[0]][:3] == ["Metric", "copy-a", "copy-b"]
     for name in ("copy-a", "copy-b"):
-        calls = next(row for row in rows if row["Metric"] == "Calls")[name]
+        calls = next(row for row in figures if row["Figure"] == "Calls")[name]
         failed = OperationEvent.objects.filter(EVENT_CONDITIONS[CountedAs.FAILED], cohort=name).count()
         assert float(rows[0][name]) == failed / int(calls)
         assert rows[0][f"{name}, of"] == calls

@@ -107,7 +107,7 @@ PAGES: dict[str, tuple[str, str | None]] = {
     **{f"registry_{name}_add_preview": ("", "AE") for name in COPY_MODELS},
     **{  # read-only
         f"report_{name}": ("AEPU", "AEPU")
-        for name in ("overview", "funnel", "ops", "models", "comparison", "selection", "dead_ends", "misses")
+        for name in ("overview", "funnel", "ops", "models", "clients", "comparison", "selection", "dead_ends", "misses")
     },
     **{f"analytics_{name}_impact": ("", "AP") for name in ("cohort", "flag")},  # writes nothing
     "analytics_cohort_add_impact": ("", "AP"),

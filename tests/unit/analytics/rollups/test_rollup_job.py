@@ -106,8 +106,8 @@ def test_searches_and_unknown_names_count_without_an_op(write_event: WriteEvent)
     assert OpDaily.objects.count() == 1
 
 
-@pytest.mark.parametrize("name", ["release", "surface", "cohort", "model"])
-def test_release_surface_cohort_and_model_are_counted_separately(write_event: WriteEvent, name: str) -> None:
+@pytest.mark.parametrize("name", ["release", "surface", "cohort", "model", "client"])
+def test_release_surface_cohort_model_and_client_are_counted_separately(write_event: WriteEvent, name: str) -> None:
     for value in ("a", "b", "b"):
         write_event(NOON - MINUTE, **{name: value}, field_errors=[[f"/{value}", "type"]], **FAILED)
         write_event(NOON - 2 * rollup_job.SETTLE_AFTER, **{name: value})

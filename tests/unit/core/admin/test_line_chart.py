@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import date, timedelta
 
 from django.template.loader import render_to_string
@@ -38,7 +39,7 @@ def test_data_and_table_have_every_value(values: list[float | None]) -> None:
     texts = ["–" if value is None else format_value(value) for value in values]
     assert data["lines"][0]["values"] == values
     assert data["lines"][0]["texts"] == texts
-    assert [row["values"] for row in reversed(rows)] == [[text] for text in texts]
+    assert [row["cells"] for row in reversed(rows)] == [[{"text": text, "link": ""}] for text in texts]
     assert len(data["days"]) == len(values)
 
 
@@ -49,6 +50,22 @@ def test_table_says_that_today_is_not_over_and_what_happened() -> None:
 
     assert [row["day"] for row in rows] == ["2 May (not over)", "1 May"]
     assert [row["events"] for row in rows] == ["", "r12 went live; pilot: 5% → 25%"]
+
+
+def test_day_that_is_over_is_not_called_today() -> None:
+    chart = replace(build_chart([1, 2]), is_over=True)
+
+    assert chart.build_rows()[0]["day"] == "2 May"
+    assert chart.build_data()["isOver"]
+    assert "Today" not in render_to_string("console/line_chart.html", {"chart": chart})
+
+
+def test_points_and_cells_link_to_the_rows_behind_them() -> None:
+    chart = replace(build_chart([1, 2]), lines=[ChartLine("calls", [1, 2], links=["/a", "/b"])])
+
+    assert chart.build_data()["lines"][0]["links"] == ["/a", "/b"]
+    assert [row["cells"][0]["link"] for row in chart.build_rows()] == ["/b", "/a"]
+    assert 'href="/a"' in render_to_string("console/line_chart.html", {"chart": chart})
 
 
 def test_description_names_lines_and_their_span() -> None:

@@ -1,6 +1,7 @@
-"""Report: totals by family of models, and the table of totals that other reports also use."""
+"""Reports: totals by family of models and by client, and the table of totals that other reports also use."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from django.http import HttpRequest
 from django.urls import reverse
@@ -15,12 +16,15 @@ from console.reports.parts import report_query, tables
 from console.reports.parts.report_content import ReportContent
 from console.reports.parts.report_query import ReportQuery, label_values
 from console.reports.parts.tables import ReportCell, ReportColumn, ReportTable
+from gateway.models import Client
 from registry.models import Release
 
-LEAD = (
+MODELS_LEAD = (
     "Families of models, as clients name them in Gateway-Model. Families also differ in users and tasks, so this is "
     "not a controlled comparison."
 )
+CLIENTS_LEAD = "The services that call the gateway. A client that calls less than usual may have a problem of its own."
+
 FIGURE_COLUMNS = [
     ReportColumn("Calls", tables.format_count),
     ReportColumn("Failure rate", tables.format_rate),
@@ -33,18 +37,27 @@ FIGURE_COLUMNS = [
 ]
 
 
-def build_report(request: HttpRequest) -> ReportContent:
+def build_models_report(request: HttpRequest) -> ReportContent:
     """Show the totals of each family of models."""
-    query = ReportQuery(request, left_out=["model"])
-    totals_by_family = totals.sum_by_value(query.scope, "model")
-    table = build_breakdown_table("models", "Models", "model", query.scope, totals_by_family)
-    return ReportContent(query=query, lead=LEAD, tables=[table], is_empty=not totals_by_family)
+    return _build_report(request, "model", "Models", MODELS_LEAD)
+
+
+def build_clients_report(request: HttpRequest) -> ReportContent:
+    """Show the totals of each client."""
+    return _build_report(request, "client", "Clients", CLIENTS_LEAD)
+
+
+def _build_report(request: HttpRequest, by: str, title: str, lead: str) -> ReportContent:
+    query = ReportQuery(request, left_out=[by])
+    totals_by_value = totals.sum_by_value(query.scope, by)
+    table = build_breakdown_table(f"{by}s", title, by, query.scope, totals_by_value)
+    return ReportContent(query=query, lead=lead, tables=[table], is_empty=not totals_by_value)
 
 
 def build_breakdown_table(
     name: str, title: str, by: str, scope: ReportFilter, totals_by_value: dict[str, Totals]
 ) -> ReportTable:
-    """Return a table of totals, one row per surface, cohort, release or model, most calls first."""
+    """Return a table of totals, one row per surface, cohort, release, model or client, most calls first."""
     columns = [ReportColumn(by.capitalize()), *FIGURE_COLUMNS]
     ranked = sorted(totals_by_value.items(), key=lambda each: -each[1].calls)
     urls, labels = _map_page_urls(by, totals_by_value), label_values(by, totals_by_value)
@@ -56,20 +69,31 @@ def build_breakdown_table(
 
 
 def _map_page_urls(by: str, names: Iterable[str]) -> dict[str, str]:
-    """Return the URLs of existing cohorts' or releases' pages, by name."""
+    """Return the URLs of existing cohorts', releases' or clients' pages, by name."""
     if by == "cohort":
         cohorts = Cohort.objects.filter(name__in=list(names)).values_list("name", "pk")
         return {name: reverse("admin:analytics_cohort_change", args=[pk]) for name, pk in cohorts}
     if by == "release":
         releases = Release.objects.filter(pk__in=list(names)).values_list("pk", flat=True)
         return {version: reverse("admin:registry_release_change", args=[version]) for version in releases}
+    if by == "client":
+        clients = Client.objects.filter(name__in=list(names)).values_list("name", "pk")
+        return {name: reverse("admin:gateway_client_change", args=[pk]) for name, pk in clients}
     return {}
 
 
 def _build_row(scope: ReportFilter, by: str, value: str, each: Totals, head: ReportCell) -> list[ReportCell]:
-    empty_filter = {} if value else {f"{by}__exact": ""}
+    if by == "client" and not value:  # calls of days before clients were counted, whose events name a client
+        return _unlink([head, *_build_figure_cells(scope, each, {})])
+    return [head, *_build_figure_cells(scope, each, {} if value else {f"{by}__exact": ""})]
+
+
+def _unlink(cells: list[ReportCell]) -> list[ReportCell]:
+    return [replace(cell, link="") for cell in cells]
+
+
+def _build_figure_cells(scope: ReportFilter, each: Totals, empty_filter: Mapping[str, str]) -> list[ReportCell]:
     return [
-        head,
         ReportCell(each.calls, report_query.to_events(scope, CountedAs.CALLS, empty_filter)),
         ReportCell(each.failure_rate, report_query.to_events(scope, CountedAs.FAILED, empty_filter)),
         ReportCell(each.repair_rate, report_query.to_events(scope, CountedAs.REPAIRED, empty_filter)),
