@@ -18,7 +18,7 @@ from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
 from console.log_pages import AuditedAdmin
 from gateway.access import api_keys
-from gateway.models import ApiKey, Client, Scope, all_scopes
+from gateway.models import ApiKey, Client, Scope
 
 AUDITED_CLIENT_FIELDS = ("name", "subject_pattern", "op_patterns", "confirms", "is_active")
 ROTATION_OVERLAP = timedelta(hours=24)
@@ -27,7 +27,7 @@ LEAST_SCOPES = [Scope.HELP, Scope.EXEC_READ]
 SCOPE_PRESETS = (
     ("Read only", LEAST_SCOPES),
     ("Chat service", [*LEAST_SCOPES, Scope.EXEC_WRITE, Scope.BATCH, Scope.TOOLSET]),
-    ("Everything", all_scopes()),
+    ("Everything", list(Scope.values)),
 )
 MAX_KEYS = 50  # on a client's page
 

@@ -21,6 +21,7 @@ from core import manifest
 from core.admin.page_parts import is_browser
 from gateway.api import batches, endpoint_docs, events, exec, help, releases, toolset
 from gateway.api.base import JSON_CONTENT_TYPE, PublicView
+from gateway.api.reports import schemas as report_schemas
 from gateway.credentials import user_sign_in
 from gateway.credentials.user_sign_in import SignInFailed
 
@@ -35,6 +36,7 @@ COMPONENTS: dict[str, Any] = {
     **toolset.COMPONENTS,
     **toolset.TELEMETRY_COMPONENTS,
     **events.COMPONENTS,
+    **report_schemas.COMPONENTS,
 }
 
 # The order of the page: first the endpoints that every client calls.

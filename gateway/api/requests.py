@@ -1,7 +1,7 @@
 """Read requests: the JSON body, the query string, cursors of lists and ETags."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -27,6 +27,7 @@ from registry.jsonschema.dialect import Schema
 from registry.jsonschema.validator import SchemaValidator
 
 DEFAULT_LIMIT = 50
+INVALID_CURSOR = FieldError("/cursor", "invalid", "The cursor is not valid. Send the next_cursor of the previous page.")
 
 
 def check_size(request: HttpRequest) -> None:
@@ -131,19 +132,28 @@ def parse_list_query(
 
     Raises InvalidRequestError with all field errors.
     """
-    values = service.parse_parameters(parameters)
-    errors = find_field_errors(_get_validator(json.dumps(schema)), values)
+    values = parse_query(parameters, schema)
     after = None
-    if not errors and "cursor" in values:
+    if "cursor" in values:
         after = _decode_cursor(values["cursor"])
         if after is None or (numbered and not _is_row_number(after[1])):
-            message = "The cursor is not valid. Send the next_cursor of the previous page."
-            errors.append(FieldError("/cursor", "invalid", message))
-    if errors:
-        raise InvalidRequestError(
-            f"The query is malformed. {errors[0].message}", reason="malformed_call", field_errors=errors
-        )
+            raise build_query_error([INVALID_CURSOR])
     return ListQuery(PageRequest(values.get("limit", DEFAULT_LIMIT), after), values)
+
+
+def parse_query(parameters: dict[str, list[str]], schema: Schema) -> dict[str, Any]:
+    """Return the URL parameters as values of a schema. Raises InvalidRequestError with all field errors."""
+    values = service.parse_parameters(parameters, schema)
+    if errors := find_field_errors(_get_validator(json.dumps(schema)), values):
+        raise build_query_error(errors)
+    return values
+
+
+def build_query_error(errors: Sequence[FieldError]) -> InvalidRequestError:
+    """Return the error for parameters of the URL."""
+    return InvalidRequestError(
+        f"The query is malformed. {errors[0].message}", reason="malformed_call", field_errors=errors
+    )
 
 
 def build_page(rows: list[dict[str, Any]], last: tuple[datetime, str] | None) -> Mapping[str, Any]:

@@ -6,6 +6,7 @@ from gateway.api.exec import ExecView
 from gateway.api.files import FileView
 from gateway.api.help import DiscoverView, HelpView
 from gateway.api.releases import ReleasesView, ReleaseView
+from gateway.api.reports.views import ComparisonReportView, MissesReportView, OpsReportView, OverviewReportView
 from gateway.api.toolset import EscalationView, TelemetryView, ToolsetView
 
 urlpatterns = [
@@ -19,6 +20,10 @@ urlpatterns = [
     path("telemetry", TelemetryView.as_view(), name="telemetry"),
     path("events", EventsView.as_view(), name="events"),
     path("files/<uuid:id>", FileView.as_view(), name="file"),
+    path("reports/compare", ComparisonReportView.as_view(), name="report_compare"),
+    path("reports/misses", MissesReportView.as_view(), name="report_misses"),
+    path("reports/ops", OpsReportView.as_view(), name="report_ops"),
+    path("reports/overview", OverviewReportView.as_view(), name="report_overview"),
     path("releases", ReleasesView.as_view(), name="releases"),
     path("releases/<slug:version>", ReleaseView.as_view(), name="release"),
 ]

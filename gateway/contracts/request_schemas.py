@@ -1,4 +1,4 @@
-"""Schemas of the help, exec, batch and discover bodies.
+"""Schemas of the help, exec, batch and discover bodies, and of query strings.
 
 The first three are also the parameters of the gateway tools that a model is given.
 """
@@ -6,6 +6,8 @@ The first three are also the parameters of the gateway tools that a model is giv
 from functools import cache
 from typing import Any
 
+from analytics.reports.comparison import SIDE_KINDS
+from analytics.reports.report_filter import DEFAULT_DAYS, PERIODS
 from gateway.contracts.errors import ErrorCode, FieldError, InvalidRequestError
 from registry.jsonschema.validator import SchemaValidator
 
@@ -163,6 +165,38 @@ EVENTS_QUERY: dict[str, Any] = {
         "code": {"type": "string", "enum": list(ErrorCode.values), "description": "Only failed with this code"},
     },
     "additionalProperties": False,
+}
+
+_DAY = {"type": "string", "format": "date"}
+REPORT_QUERY: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "days": {
+            "type": "integer",
+            "enum": list(PERIODS),
+            "description": f"The last days in UTC, including today so far; {DEFAULT_DAYS} by default",
+        },
+        "from": {**_DAY, "description": "The first day in UTC, instead of days"},
+        "to": {**_DAY, "description": "The last day in UTC; today by default"},
+        "surface": {**_TEXT_FILTER, "description": "Only calls on this surface"},
+        "cohort": {**_TEXT_FILTER, "description": "Only calls that this cohort decided; - for no cohort"},
+        "release": {**_TEXT_FILTER, "description": "Only calls of this release, by its version"},
+        "model": {**_TEXT_FILTER, "description": "Only calls of this family of models"},
+    },
+    "additionalProperties": False,
+}
+OPS_REPORT_QUERY: dict[str, Any] = {
+    **REPORT_QUERY,
+    "properties": {**LIST_QUERY["properties"], **REPORT_QUERY["properties"]},
+}
+COMPARISON_QUERY: dict[str, Any] = {
+    **REPORT_QUERY,
+    "properties": {
+        **REPORT_QUERY["properties"],
+        "by": {"type": "string", "enum": list(SIDE_KINDS), "description": "What is compared; cohort by default"},
+        "first": {**_TEXT_FILTER, "description": "A cohort (- for none), or the version of a release"},
+        "second": {**_TEXT_FILTER, "description": "The other one. Without both, the two with most calls"},
+    },
 }
 
 

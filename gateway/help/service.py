@@ -1,5 +1,6 @@
 """Answer help, discovery and native searches from the caller's release, limited to the caller's ops."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import orjson
@@ -149,8 +150,13 @@ def get_event_type(body: dict[str, Any]) -> OperationEvent.Type:
     return OperationEvent.Type.SEARCH if "query" in body else OperationEvent.Type.HELP
 
 
-def parse_parameters(parameters: dict[str, list[str]]) -> dict[str, Any]:
-    """Return URL parameters as a help body. Raises InvalidRequestError for a repeated parameter or a NUL character."""
+def parse_parameters(
+    parameters: dict[str, list[str]], schema: Mapping[str, Any] = request_schemas.HELP
+) -> dict[str, Any]:
+    """Return URL parameters as a body with the types of a schema.
+
+    Raises InvalidRequestError for a repeated parameter or a NUL character.
+    """
     if any("\x00" in text for name, values in parameters.items() for text in (name, *values)):
         raise InvalidRequestError("A parameter contains a NUL character. Remove it.", reason="nul_character")
     repeated_names = [name for name, values in parameters.items() if len(values) > 1]
@@ -159,11 +165,13 @@ def parse_parameters(parameters: dict[str, list[str]]) -> dict[str, Any]:
         raise InvalidRequestError(
             "A parameter is repeated. Send each once.", reason="duplicate_key", field_errors=problems
         )
-    return {name: _convert_parameter(name, values[0]) for name, values in parameters.items()}
+    return {
+        name: _convert_parameter(schema["properties"].get(name, {}), values[0]) for name, values in parameters.items()
+    }
 
 
-def _convert_parameter(name: str, text: str) -> Any:
-    kind = request_schemas.HELP["properties"].get(name, {}).get("type")
+def _convert_parameter(member: Mapping[str, Any], text: str) -> Any:
+    kind = member.get("type")
     if kind == "boolean":
         return _BOOLEANS.get(text, text)
     if kind == "integer" and text.isascii() and text.isdigit() and len(text) < 10:

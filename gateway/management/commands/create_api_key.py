@@ -22,7 +22,9 @@ class Command(BaseCommand):
         parser.add_argument("client", help="the service that will use the key, such as chat")
         parser.add_argument("--name", default="", help="where the key is used")
         parser.add_argument("--subject", default="", help="bind the key to one end user")
-        parser.add_argument("--scopes", nargs="+", choices=Scope.values, metavar="SCOPE", help="default: all")
+        parser.add_argument(
+            "--scopes", nargs="+", choices=Scope.values, metavar="SCOPE", help="default: all except reports"
+        )
         parser.add_argument("--rate", type=int, default=50, help="requests per second in each process; default: 50")
         parser.add_argument("--days", type=int, help="days until it expires; default: never")
         parser.add_argument("--subjects", help="for a new client: the subjects it may call for, such as acme-*")

@@ -23,6 +23,7 @@ from schemathesis.config import SchemathesisConfig
 from schemathesis.specs.openapi import checks
 from schemathesis.specs.openapi.schemas import OpenApiSchema
 
+from gateway.models import Scope
 from tests.support.clients.api import Api
 from tests.support.cpu_budget import examples
 from workspace.demo import DEMO_PROJECT_ID, DEMO_SUBJECT, DEMO_TASK_ID
@@ -290,7 +291,12 @@ def _keep_connection_open(db: None) -> Iterator[None]:
 
 
 @pytest.fixture
-def openapi_schema(_keep_connection_open: None, api: Api) -> OpenApiSchema:
+def api_with_all_scopes(live_catalog: Any, make_key: Any) -> Api:
+    return Api(make_key(scopes=list(Scope.values)))
+
+
+@pytest.fixture
+def openapi_schema(_keep_connection_open: None, live_catalog: Any) -> OpenApiSchema:
     """Load the document with Schemathesis, configured here only and not by the environment."""
     return schemathesis.openapi.from_wsgi("/api/schema", get_wsgi_application(), config=SchemathesisConfig(seed=1))
 
@@ -322,9 +328,12 @@ CHECKS = [
 
 
 @pytest.mark.parametrize("mode", list(schemathesis.GenerationMode))
-def test_generated_requests_get_documented_responses(openapi_schema: OpenApiSchema, api: Api, mode: Any) -> None:
+def test_generated_requests_get_documented_responses(
+    openapi_schema: OpenApiSchema, api_with_all_scopes: Api, mode: Any
+) -> None:
     operations = [each.ok() for each in openapi_schema.get_all_operations()]
-    assert len(operations) == 14
+    assert len(operations) == 18
+    headers = {**api_with_all_scopes.headers, "Gateway-Subject": DEMO_SUBJECT}
 
     for operation in operations:
 
@@ -338,6 +347,6 @@ def test_generated_requests_get_documented_responses(openapi_schema: OpenApiSche
         )
         @hypothesis.given(operation.as_strategy(generation_mode=mode))
         def check_case(case: Any) -> None:
-            case.call_and_validate(headers={**api.headers, "Gateway-Subject": DEMO_SUBJECT}, checks=CHECKS)
+            case.call_and_validate(headers=headers, checks=CHECKS)
 
         check_case()
