@@ -12,12 +12,15 @@ from typing import Any
 
 from django.core.exceptions import ImproperlyConfigured
 from django.db.models import QuerySet
+from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
 from core.demo_data import DemoData
 from core.handler_contract import EmbeddedUpstream
 
 SubjectFinder = Callable[[Any], str]  # takes a user; whose class can be imported only once the apps are loaded
+# Takes a request and the text; returns the GoToResults that this user may see (core/admin/site.py).
+GoToSource = Callable[[HttpRequest, str], Iterable[Any]]
 JobFunction = Callable[[datetime], bool]  # takes the time; returns whether more work is left, so that it runs again
 
 
@@ -109,6 +112,7 @@ class Manifest:
     areas: Mapping[str, Sequence[str]] = field(default_factory=dict)  # area of roles -> models, as app_label.model
     settings: Sequence[str] = ()  # environment variables
     pages: Sequence[AdminPage] = ()
+    go_to_sources: Sequence[GoToSource] = ()
     tabs: Sequence[SectionTab] = ()
     tab_pages: Mapping[str, Sequence[ModelList]] = field(default_factory=dict)  # title of a tab -> further pages
     # Return the address of a chat, with a message that its field holds.

@@ -149,6 +149,7 @@ class AddUserForm(UserCreationForm):  # type: ignore[misc]  # unfold has no type
 @admin.register(User)
 class AccountAdmin(SignInMixin, UserAdmin[User], AuditedAdmin):
     audit_kind = "user"
+    go_to_order = 7
     empty = "Add the people who work here and give each a role."
     form = EditUserForm
     add_form = AddUserForm

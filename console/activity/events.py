@@ -1,6 +1,7 @@
 """The list of operation events, one event, and how it ended in words."""
 
 from collections import defaultdict
+from collections.abc import Iterator
 from typing import Any
 
 from django import forms
@@ -8,6 +9,7 @@ from django.contrib import admin
 from django.contrib.admin.options import IncorrectLookupParameters
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 
 from analytics.events import problems
@@ -15,6 +17,7 @@ from analytics.events.event_fields import EVENT_FIELDS, EventSection
 from analytics.events.event_filters import COUNTED_AS_PARAMETER, EVENT_CONDITIONS, CountedAs
 from analytics.events.models import OperationEvent
 from console.log_pages import TIME_FILTER, CohortFilter, ConditionFilter, KnownValuesFilter, LogAdmin
+from core.admin.site import GoToResult
 from core.templatetags.admin_format import breakable
 
 # Columns of events by whose value other pages link to the list.
@@ -57,6 +60,17 @@ class ProblemFilter(admin.SimpleListFilter):
         if problem is None:
             raise IncorrectLookupParameters
         return queryset.filter(problem.condition)
+
+
+def find_event(request: HttpRequest, search_text: str) -> Iterator[GoToResult]:
+    """Yield the event with this id, for "Go to"."""
+    is_id = search_text.isascii() and search_text.isdigit() and len(search_text) < 19
+    if not is_id or not request.user.has_perm("analytics.view_operationevent"):
+        return
+    for event in OperationEvent.objects.filter(pk=int(search_text)):
+        name = " ".join(filter(None, [event.type, event.op, event.code]))
+        link = reverse("admin:analytics_operationevent_change", args=[event.pk])
+        yield GoToResult(f"Event {event.pk}", name, link, order=0, matched=search_text)
 
 
 def _list_page_lines(section: EventSection) -> list[str | list[str] | tuple[str, ...] | tuple[()]]:

@@ -1,8 +1,10 @@
 """What the section Activity of the console declares: its pages and its tabs."""
 
+from console.activity.events import find_event
 from core.manifest import Manifest, ModelList, SectionTab
 
 MANIFEST = Manifest(
+    go_to_sources=[find_event],
     tabs=[
         SectionTab(
             section="Activity",

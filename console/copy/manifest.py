@@ -1,6 +1,6 @@
 """What the section Copy of the console declares: its pages and its tabs."""
 
-from console.copy import add_op, try_op
+from console.copy import add_op, ops, try_op
 from core.manifest import AdminPage, Manifest, ModelList, PageLink, SectionTab
 
 EDITING = "admin-guide#edit-what-the-model-reads"
@@ -13,6 +13,7 @@ MANIFEST = Manifest(
         AdminPage("op_new", "registry/op/new/", add_op.page),
         AdminPage("op_try", "registry/op/<int:pk>/try/", try_op.page),
     ],
+    go_to_sources=[ops.find_ops_by_argument],
     tabs=[
         SectionTab(
             section="Copy",

@@ -1,11 +1,13 @@
 """The page of an op, and the rows of copy inside it."""
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from django.contrib import admin
 from django.db.models import Q, QuerySet
 from django.forms.fields import InvalidJSONInput
 from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
 from django.utils import timezone
 from unfold.widgets import UnfoldAdminTextareaWidget
 
@@ -20,12 +22,14 @@ from console.copy.preview import OpPreviewMixin
 from console.evals.op_edit import OpEditPageMixin
 from core.admin import base
 from core.admin.form_fields import SentenceField
+from core.admin.site import GoToResult
 from core.text import json_text
 from registry.files import export
 from registry.models import Example, Op, OpAlias, PolicyRule, Switch
 from registry.releases import publishing
 from registry.snapshot import diff, snapshot
 
+MAX_OPS_OF_ARGUMENT = 30  # in "Go to"
 SENTENCE_WIDGET = UnfoldAdminTextareaWidget(attrs={"rows": 1})  # it grows with its text
 
 
@@ -69,6 +73,9 @@ class OpForm(CopyForm):
             typed = self.data[self.add_prefix("parameters_schema")]
             self.instance.schema_text = typed.replace("\r\n", "\n")
         return cleaned
+
+
+MAX_OPS_OF_ARGUMENT = 30  # in "Go to"
 
 
 def _is_schema_text(text: str, schema: Any) -> bool:
@@ -167,6 +174,16 @@ class OpAdmin(OpListMixin, CopyAdmin, SwitchableMixin, OpPreviewMixin, CopyFiles
         return HttpResponse(table, content_type="text/csv; charset=utf-8", headers=headers)
 
 
+def find_ops_by_argument(request: HttpRequest, search_text: str) -> Iterator[GoToResult]:
+    """Yield the ops that have an argument with this name, for "Go to"."""
+    if not request.user.has_perm("registry.view_op"):
+        return
+    named = Q(parameters_schema__properties__has_key=search_text) | Q(argument_aliases__has_key=search_text)
+    for pk, op in Op.objects.filter(named).order_by("op").values_list("pk", "op")[:MAX_OPS_OF_ARGUMENT]:
+        link = reverse("admin:registry_op_change", args=[pk])
+        yield GoToResult(op, f"op with the argument {search_text}", link, OpAdmin.go_to_order, matched=search_text)
+
+
 class OpPartAdmin(CopyAdmin):
     """A row that belongs to an op."""
 
@@ -185,6 +202,10 @@ class PolicyRuleAdmin(OpPartAdmin):
     list_filter = ["kind"]
     search_fields = ["text", "op__op"]
     go_to_order = 6
+    go_to_is_text = True
+
+    def get_go_to_texts(self, row: PolicyRule) -> tuple[str, str]:
+        return str(row), f"rule of {row.op}"
 
 
 @admin.register(Example)

@@ -153,8 +153,8 @@ class ReleaseAdmin(
     search_fields = ["version", "name", "labels", "created_by", "withdrawn_reason"]
     go_to_order = 5
 
-    def get_go_to_title(self, row: Release) -> str:
-        return f"{row.short_name} ({row})" if row.number else str(row)
+    def get_go_to_texts(self, row: Release) -> tuple[str, str]:
+        return (f"{row.short_name} ({row})" if row.number else str(row)), "release"
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Release], search_term: str

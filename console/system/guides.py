@@ -3,6 +3,7 @@
 import functools
 import posixpath
 import re
+from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
@@ -16,6 +17,8 @@ from django.urls import reverse
 from django.utils.safestring import SafeString, mark_safe
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
+
+from core.admin.site import GoToResult
 
 FOLDER = Path(settings.BASE_DIR) / "docs"
 
@@ -59,6 +62,11 @@ GUIDES = {
 
 _NOT_IN_ANCHORS = re.compile(r"[^\w\- ]")
 _COMMENT = re.compile(r"^<!--.*?-->$", re.DOTALL | re.MULTILINE)  # of generated files
+_HEADING = re.compile(r"^#{2,3} ", re.MULTILINE)  # not the first one of a guide, nor a comment in code
+_SETTING = re.compile(r"^\| `([A-Z][A-Z0-9_]+)` \|", re.MULTILINE)
+SETTINGS_GUIDE = "reference/settings"
+MAX_FOUND = 8  # settings, and sections of guides, in "Go to"
+MIN_WORD_LENGTH = 3  # of a word to search for in them
 _WEB_ADDRESS = re.compile(r"https?://")
 
 
@@ -67,6 +75,16 @@ class Heading(NamedTuple):
 
     title: str
     anchor: str
+
+
+class _Section(NamedTuple):
+    """A part of a guide between two headings: its words, and the settings that its table has."""
+
+    guide: str
+    title: str
+    anchor: str  # "" for the beginning of a guide
+    text: str
+    settings: list[str]
 
 
 class Guide(NamedTuple):
@@ -86,6 +104,25 @@ def page(request: HttpRequest, name: str) -> HttpResponse:
     return TemplateResponse(request, "console/system/guide.html", context)
 
 
+def find_sections(_: HttpRequest, search_text: str) -> Iterator[GoToResult]:
+    """Yield the settings with this name, and the sections of guides with all words of the text, for "Go to"."""
+    text = search_text.casefold()
+    words = [re.compile(rf"\b{re.escape(word)}") for word in text.split() if len(word) >= MIN_WORD_LENGTH]
+    settings_found, sections_found = [], []
+    for section in _read_sections():
+        link = reverse("admin:guide", args=[section.guide]) + (f"#{section.anchor}" if section.anchor else "")
+        title = read_title(section.guide)
+        settings_found += [
+            GoToResult(name, f"setting, in {title}", f"{link}:~:text={name}", order=8, is_text=True)
+            for name in section.settings
+            if text in name.casefold()
+        ]
+        if words and all(word.search(section.text) for word in words):
+            sections_found.append(GoToResult(section.title, f"section of {title}", link, order=9, is_text=True))
+    yield from settings_found[:MAX_FOUND]
+    yield from sections_found[:MAX_FOUND]
+
+
 def list_names() -> list[str]:
     """Return the names of the guides, in order."""
     return [name for guides in GUIDES.values() for name in guides]
@@ -96,6 +133,20 @@ def read_title(name: str) -> str:
     """Return the title of a guide: its first heading."""
     with (FOLDER / f"{name}.md").open(encoding="utf-8") as file:
         return file.readline().removeprefix("# ").strip()
+
+
+@functools.cache
+def _read_sections() -> list[_Section]:
+    """Return the sections of all guides with their words, once for each process."""
+    sections = []
+    for name in list_names():
+        source = _COMMENT.sub("", (FOLDER / f"{name}.md").read_text(encoding="utf-8"))
+        for number, part in enumerate(_HEADING.split(source)):
+            heading, _, body = part.strip().removeprefix("# ").partition("\n")
+            anchor = make_anchor(heading) if number else ""
+            settings_named = _SETTING.findall(body) if name == SETTINGS_GUIDE else []
+            sections.append(_Section(name, heading.replace("`", ""), anchor, part.casefold(), settings_named))
+    return sections
 
 
 @functools.lru_cache(maxsize=32)

@@ -10,6 +10,7 @@ MANIFEST = Manifest(
         AdminPage(page_parts.GUIDES_PAGE, "guides/", page_parts.render_index_page),
         AdminPage("guide", "guides/<path:name>/", guides.page),
     ],
+    go_to_sources=[guides.find_sections],
     system_lists={
         "Calls": [
             ModelList("Batches", "gateway.Batch", "calls of tool_batch, with their state"),

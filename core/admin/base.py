@@ -98,15 +98,16 @@ class ModelAdmin(FormFieldMixin[Row], BaseAdmin[Row]):
     # For models that "Go to" in the sidebar searches: their place among equally good matches, lowest first. Their first
     # search field must be the name.
     go_to_order: int | None = None
+    go_to_is_text = False  # whether the titles of its rows are texts, which come after all names
     has_history = True  # whether a row's page links to its history
     warn_unsaved_form = True
     list_filter_sheet = False
     list_per_page = 50
     shows_seconds = False  # whether the list shows times to the second, and not how long ago they were
 
-    def get_go_to_title(self, row: Row) -> str:
-        """Return the name of a row in the results of "Go to"."""
-        return str(row)
+    def get_go_to_texts(self, row: Row) -> tuple[str, str]:
+        """Return the name of a row in the results of "Go to", and what it is."""
+        return str(row), str(self.opts.verbose_name)
 
     def get_list_display(self, request: HttpRequest) -> Any:
         """Return the columns of the list. Times are in words, with the moment on hover."""

@@ -54,17 +54,31 @@ class NameMatch(IntEnum):
 
 
 class GoToResult(NamedTuple):
-    """A page or a row. `order` decides between equally good matches, lowest first."""
+    """A page or a row. `order` decides between equally good matches, lowest first.
+
+    `matched` is what the text is compared with, by default the title; `is_text` says that it is no name, so that it
+    comes after all names.
+    """
 
     title: str
     description: str
     link: str
     order: int
+    matched: str = ""
+    is_text: bool = False
 
 
 def sort_results(results: Iterable[GoToResult], search_text: str) -> list[GoToResult]:
     """Return the results, best match first."""
-    return sorted(results, key=lambda each: (match_name(each.title, search_text), each.order, each.title))
+
+    def build_key(each: GoToResult) -> tuple[NameMatch, int, str]:
+        match = NameMatch.ELSEWHERE if each.is_text else match_name(each.matched or each.title, search_text)
+        return match, each.order, each.title
+
+    best_by_link: dict[str, GoToResult] = {}
+    for each in sorted(results, key=build_key):
+        best_by_link.setdefault(each.link, each)
+    return list(best_by_link.values())
 
 
 def match_name(name: str, search_text: str) -> NameMatch:
@@ -124,9 +138,12 @@ class Site(AdminSite):
         return context
 
     def search(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        """Show the results of "Go to": matching pages, and rows of models with `go_to_order`."""
+        """Show the results of "Go to": pages, rows of models with `go_to_order`, and what manifests find."""
         search_text = request.GET.get("s", "").strip()
-        matches = [self._find_pages(request, search_text), self._find_rows(request, search_text)] if search_text else []
+        matches: list[Iterable[GoToResult]] = []
+        if search_text:
+            matches = [self._find_pages(request, search_text), self._find_rows(request, search_text)]
+            matches += [find(request, search_text) for find in manifest.get().go_to_sources]
         results = sort_results(chain.from_iterable(matches), search_text)
         context = {"results": results, "search_text": search_text}
         return TemplateResponse(request, "console/go_to_results.html", context)
@@ -144,8 +161,14 @@ class Site(AdminSite):
                 name = f"{self.name}:{model._meta.app_label}_{model._meta.model_name}_change"
                 name_field = str(page.search_fields[0])
                 for row in limit_rows(rows.distinct() if may_have_duplicates else rows, name_field, search_text):
-                    title = page.get_go_to_title(row)  # type: ignore[attr-defined]  # pages with an order are ours
-                    yield GoToResult(title, str(model._meta.verbose_name), reverse(name, args=[row.pk]), order)
+                    title, description = page.get_go_to_texts(row)  # type: ignore[attr-defined]  # pages with an order are ours
+                    yield GoToResult(
+                        title,
+                        description,
+                        reverse(name, args=[row.pk]),
+                        order,
+                        is_text=page.go_to_is_text,  # type: ignore[attr-defined]
+                    )
 
 
 def _iterate_pages(context: dict[str, Any]) -> Iterator[tuple[dict[str, Any], dict[str, Any], dict[str, Any]]]:

@@ -2,14 +2,16 @@
 
 from django.test import Client as HttpClient
 from django.urls import reverse
+from django.utils import timezone
 
+from analytics.events.models import OperationEvent
 from analytics.flags import FlagKey
 from analytics.rollout.models import Cohort
 from core.admin.site import MAX_ROWS
 from gateway.models import Client
 from registry.models import Op, Release
 from tests.support.clients.api import Api
-from tests.support.console.staff import sign_in
+from tests.support.console.staff import create_staff, sign_in
 
 URL = "/admin/search/"
 
@@ -25,7 +27,7 @@ def test_go_to_finds_lists_and_ops_by_name(api: Api, admin_client: HttpClient) -
 
     assert find_links(admin_client, "RELEASES")[0] == reverse("admin:registry_release_changelist")
     assert find_links(admin_client, "onto.task.update")[0] == reverse("admin:registry_op_change", args=[op.pk])
-    assert "No matching names." in admin_client.get(URL, {"s": "zzz"}).content.decode()
+    assert "No matches." in admin_client.get(URL, {"s": "zzz"}).content.decode()
 
 
 def test_go_to_ranks_by_name_and_ops_before_groups(api: Api, admin_client: HttpClient) -> None:
@@ -33,7 +35,7 @@ def test_go_to_ranks_by_name_and_ops_before_groups(api: Api, admin_client: HttpC
 
     assert titles[0] == "onto.task"  # the whole name
     assert titles.index("onto.task.update") < titles.index("onto.task.docs")  # an op, a group
-    assert ": " in titles[-1]  # a rule that names it
+    assert titles.index("onto.task.docs") < min(at for at, title in enumerate(titles) if ": " in title)  # a rule
 
 
 def test_go_to_finds_cohorts_clients_and_releases(api: Api, admin_client: HttpClient) -> None:
@@ -48,8 +50,39 @@ def test_go_to_finds_cohorts_clients_and_releases(api: Api, admin_client: HttpCl
     assert (numbered.title, numbered.link) == (f"r{release.number} ({release})", release_url)
     assert find_links(admin_client, str(release)) == [release_url]
     assert reverse("admin:gateway_client_change", args=[client.pk]) in find_links(admin_client, client.name)
-    assert find_links(admin_client, "pilot") == find_links(admin_client, "platinum") == [cohort_url]
+    assert find_links(admin_client, "pilot")[0] == cohort_url
+    assert find_links(admin_client, "platinum") == [cohort_url]
     assert find_links(admin_client, "tier")[0] == cohort_url
+
+
+def test_go_to_finds_the_ops_of_an_argument_before_rules_that_name_it(api: Api, admin_client: HttpClient) -> None:
+    op = Op.objects.get(op="onto.task.update")
+    rule = op.rules.create(kind="do", text="Send state_key to close a task.", position=99)
+
+    results = admin_client.get(URL, {"s": "state_key"}).context["results"]
+
+    links = [each.link for each in results]
+    at_op, at_rule = (
+        links.index(reverse(f"admin:registry_{row._meta.model_name}_change", args=[row.pk])) for row in (op, rule)
+    )
+    assert at_op < at_rule
+    assert {each.description for each in results[: at_op + 1]} == {"op with the argument state_key"}
+    assert results[at_rule].description == "rule of onto.task.update"
+
+
+def test_go_to_finds_users_events_settings_and_words_of_guides(api: Api, admin_client: HttpClient) -> None:
+    user = create_staff("wilhelmina")
+    event = OperationEvent.objects.create(
+        time=timezone.now(), type="exec", op="onto.task.get", ok=True, status=200, latency_ms=1, trace_id="tr_1"
+    )
+    event_url = reverse("admin:analytics_operationevent_change", args=[event.pk])
+    settings_url = reverse("admin:guide", args=["reference/settings"])
+
+    assert find_links(admin_client, "wilhelm")[0] == reverse("admin:auth_user_change", args=[user.pk])
+    assert find_links(admin_client, str(event.pk))[0] == event_url
+    assert find_links(admin_client, "gateway_event_days")[0].startswith(f"{settings_url}#")
+    assert any("rollout-guide/#is-one-better" in link for link in find_links(admin_client, "newcombe wilson"))
+    assert find_links(admin_client, "9" * 30) == []
 
 
 def test_go_to_accepts_any_short_text_and_refuses_long_and_invalid_text(api: Api, admin_client: HttpClient) -> None:
@@ -63,7 +96,13 @@ def test_go_to_accepts_any_short_text_and_refuses_long_and_invalid_text(api: Api
 def test_go_to_omits_pages_without_permission(api: Api) -> None:
     client = sign_in("reader", permissions=["view_group"])
 
-    assert len(find_links(client, "onto")) == MAX_ROWS
-    assert find_links(client, "Switches") == []
+    assert len([link for link in find_links(client, "onto") if "/group/" in link]) == MAX_ROWS
+    assert not [link for link in find_links(client, "Switches") if "/switch/" in link]
+    event = OperationEvent.objects.create(
+        time=timezone.now(), type="exec", op="onto.task.get", ok=True, status=200, latency_ms=1, trace_id="tr_1"
+    )
+    for query in ("state_key", "reader", str(event.pk)):
+        links = find_links(client, query)
+        assert not [link for link in links if any(part in link for part in ("/op/", "/user/", "/operationevent/"))]
     client.logout()
     assert client.get(URL, {"s": "onto"}).status_code == 302
