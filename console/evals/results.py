@@ -1,5 +1,6 @@
 """The result of eval cases as rows of a page: hit rates, cases won and lost, and ops found instead of others."""
 
+from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
@@ -10,7 +11,7 @@ from core.templatetags.admin_format import percent, signed_points
 from registry.evals.comparison import HIT_RANKS, CaseOutcome, ComparedCase, EvalComparison, HitRate, TakenCases
 from registry.models import EvalCase, Op
 
-MAX_LISTED = 50  # cases won, cases lost, and pairs of ops
+MAX_LISTED = 50  # cases won, cases lost, and confused ops
 
 
 class OpLink(NamedTuple):
@@ -51,11 +52,26 @@ class CaseRow(NamedTuple):
 class TakenRow(NamedTuple):
     """The cases of one op for which another op is found first."""
 
-    op: OpLink
     taken_by: OpLink
     case_count: int
     new_count: int
     cases: list[CaseRow]
+
+    @property
+    def is_minor(self) -> bool:
+        """Whether it is about a single case that was no better before."""
+        return self.case_count == 1 and not self.new_count
+
+
+class ConfusedOp(NamedTuple):
+    """An op with the ops that are found first instead of it."""
+
+    op: OpLink
+    taken: list[TakenRow]
+
+    @property
+    def case_count(self) -> int:
+        return sum(each.case_count for each in self.taken)
 
 
 def build_summary_context(compared: EvalComparison | None) -> dict[str, Any]:
@@ -90,13 +106,28 @@ def build_result_context(compared: EvalComparison | None) -> dict[str, Any]:
     if compared is None:
         return context
     won, taken = compared.won[:MAX_LISTED], compared.taken
-    shown = taken[:MAX_LISTED]
-    links = _link_ops([*won, *(each for pair in shown for each in pair.cases)])
+    links = _link_ops([*won, *(each for pair in taken for each in pair.cases)])
+    rows = [(pair.op, _build_taken_row(pair, links)) for pair in taken]
+    minor = [(op, row) for op, row in rows if row.is_minor]
     return context | {
         "eval_won": [_build_case_row(each, links) for each in won],
-        "eval_taken": [_build_taken_row(each, links) for each in shown],
-        "eval_taken_count": len(taken),
+        "eval_confused": _group_by_op([(op, row) for op, row in rows if not row.is_minor], links),
+        "eval_confused_once": _group_by_op(minor, links),
+        "eval_once_count": len(minor),
     }
+
+
+def _group_by_op(rows: Iterable[tuple[str, TakenRow]], links: dict[str, str]) -> list[ConfusedOp]:
+    rows_by_op: defaultdict[str, list[TakenRow]] = defaultdict(list)
+    for op, row in rows:
+        rows_by_op[op].append(row)
+    confused = [ConfusedOp(_get_link(op, links), taken) for op, taken in rows_by_op.items()]
+    return sorted(confused, key=_count_new_and_all)[:MAX_LISTED]
+
+
+def _count_new_and_all(each: ConfusedOp) -> tuple[int, int]:
+    """Return a key that sorts the ops with newly lost cases first, then those with most cases."""
+    return -sum(row.new_count for row in each.taken), -each.case_count
 
 
 def _build_rate_cell(rate: HitRate) -> RateCell:
@@ -118,7 +149,6 @@ def _build_case_row(each: ComparedCase, links: dict[str, str]) -> CaseRow:
 
 def _build_taken_row(taken: TakenCases, links: dict[str, str]) -> TakenRow:
     return TakenRow(
-        _get_link(taken.op, links),
         _get_link(taken.taken_by, links),
         len(taken.cases),
         taken.new_count,
