@@ -4,7 +4,7 @@ import functools
 import posixpath
 import re
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import count, pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -39,6 +39,7 @@ GUIDES = {
     "For engineers": {
         "five-minutes": "list, read and run ops as a model does",
         "how-it-works": "how calls and releases work, and which parts there are",
+        "build-your-chat": "a whole loop for the SDKs of OpenAI and Anthropic, and from each error to its fix",
         "api-clients": "typed clients in Python and TypeScript from the OpenAPI document",
         "connect": "OpenAPI services and MCP servers",
         "mcp": "for applications that speak the Model Context Protocol",
@@ -67,6 +68,11 @@ _SETTING = re.compile(r"^\| `([A-Z][A-Z0-9_]+)` \|", re.MULTILINE)
 SETTINGS_GUIDE = "reference/settings"
 MAX_FOUND = 8  # settings, and sections of guides, in "Go to"
 MIN_WORD_LENGTH = 3  # of a word to search for in them
+# A block of code with a button that copies it (static/console/copy.js). It can be scrolled by keys.
+CODE = (
+    '<div class="guide-code"><button type="button" class="ui-button guide-copy" data-copy="code-{number}">Copy</button>'
+    '<pre id="code-{number}" tabindex="0">'
+)
 _WEB_ADDRESS = re.compile(r"https?://")
 
 
@@ -166,7 +172,8 @@ def read_guide(name: str) -> Guide:
         _move_links(token.children or [], posixpath.dirname(name))
     tokens = tokens[3:] if tokens and tokens[0].tag == "h1" else tokens  # the page has this heading
     html = parser.renderer.render(tokens, parser.options, {})
-    html = html.replace("<pre>", '<pre tabindex="0">')  # to scroll it by keys
+    numbers = count(1)
+    html = re.sub("<pre>", lambda _: CODE.format(number=next(numbers)), html).replace("</pre>", "</pre></div>")
     return Guide(read_title(name), mark_safe(html), headings)  # noqa: S308  # from our own files, without HTML
 
 
