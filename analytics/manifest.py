@@ -39,6 +39,7 @@ MANIFEST = Manifest(
             "analytics.subject",
             "analytics.turn",
             "analytics.toolselection",
+            "analytics.feedback",
             "analytics.savedview",
             "analytics.storedcontents",
         ],

@@ -5,12 +5,13 @@ from analytics.events.stored_contents import StoredContents
 from analytics.reports.models import SavedView
 from analytics.rollout.models import Assignment, Cohort, CohortRule, Flag, Subject
 from analytics.rollups.models import OpDaily, Rollup
-from analytics.turns.models import ToolSelection, Turn
+from analytics.turns.models import Feedback, ToolSelection, Turn
 
 __all__ = [
     "Assignment",
     "Cohort",
     "CohortRule",
+    "Feedback",
     "Flag",
     "OpDaily",
     "OperationEvent",

@@ -79,6 +79,7 @@ METRICS = (
     FAILURE_RATE,
     Metric("Repair rate", "failed calls", lambda each: (each.repaired, each.failed), False),
     SUCCESS_RATE,
+    Metric("Thumbs up", "rated turns", lambda each: (each.thumbs_up, each.rated), False),
     Metric("Turns with an unknown name", "turns", lambda each: (each.lost, each.turns), True),
     Metric("Turns with a loop", "turns", lambda each: (each.looping, each.turns), True),
     Metric("Searches that found nothing", "searches", lambda each: (each.misses, each.searches), True),

@@ -8,7 +8,7 @@ from django.db.models import Model, Q, QuerySet
 
 from analytics.events.models import OperationEvent
 from analytics.rollups.models import OpDaily
-from analytics.turns.models import ToolSelection, Turn
+from analytics.turns.models import Feedback, ToolSelection, Turn
 
 PERIODS = (7, 28, 90)  # days, including today, which is incomplete
 DEFAULT_DAYS = 28
@@ -86,6 +86,10 @@ class ReportFilter:
     def select_tool_selections(self) -> QuerySet[ToolSelection]:
         """Return the tool selections that chat services reported on these days."""
         return self._filter_days(ToolSelection.objects.all())
+
+    def select_feedback(self) -> QuerySet[Feedback]:
+        """Return what end users said about turns on these days."""
+        return self._filter_days(Feedback.objects.all())
 
     def select_events(self) -> QuerySet[OperationEvent]:
         """Return the events of these days. There are very many: add a filter that an index covers."""

@@ -4,12 +4,12 @@ from dataclasses import dataclass, fields
 from datetime import date, timedelta
 from typing import Any
 
-from django.db.models import Count, DateField, F, Min, Sum
+from django.db.models import Count, DateField, F, Min, Q, Sum
 from django.db.models.functions import Cast
 
 from analytics.reports.op_figures import FAILED_CALLS
 from analytics.reports.report_filter import NO_COHORT, ReportFilter
-from analytics.turns.models import TURN_CONDITIONS, TurnWith
+from analytics.turns.models import TURN_CONDITIONS, Feedback, TurnWith
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +28,8 @@ class Totals:
     succeeding: int = 0  # turns with a call that succeeded
     lost: int = 0  # turns with an unknown name
     looping: int = 0  # turns that made the same call three times or more
+    rated: int = 0  # ratings of turns by end users
+    thumbs_up: int = 0
 
     @property
     def failure_rate(self) -> float | None:
@@ -53,6 +55,11 @@ class Totals:
     def loop_rate(self) -> float | None:
         """Turns with a loop as a share of turns."""
         return _divide(self.looping, self.turns)
+
+    @property
+    def thumbs_up_rate(self) -> float | None:
+        """Thumbs up as a share of ratings."""
+        return _divide(self.thumbs_up, self.rated)
 
     @property
     def unknown_per_thousand(self) -> float | None:
@@ -84,13 +91,19 @@ _TURN_COUNTS: dict[str, Any] = {
     "lost": Count("id", filter=TURN_CONDITIONS[TurnWith.UNKNOWN_NAME]),
     "looping": Count("id", filter=TURN_CONDITIONS[TurnWith.LOOP]),
 }
+_RATING_COUNTS: dict[str, Any] = {
+    "rated": Count("id"),
+    "thumbs_up": Count("id", filter=Q(thumb=Feedback.Thumb.UP)),
+}
 
 
 def sum_period(report_filter: ReportFilter) -> Totals:
     """Return the totals of the whole period."""
-    sums = report_filter.select_daily_figures().aggregate(**_DAILY_SUMS) | report_filter.select_turns().aggregate(
-        **_TURN_COUNTS
-    )
+    sums = {
+        **report_filter.select_daily_figures().aggregate(**_DAILY_SUMS),
+        **report_filter.select_turns().aggregate(**_TURN_COUNTS),
+        **report_filter.select_feedback().aggregate(**_RATING_COUNTS),
+    }
     return Totals(**{name: value or 0 for name, value in sums.items()})
 
 
@@ -132,6 +145,7 @@ def _sum_groups(report_filter: ReportFilter, day_key: Any, turn_key: Any) -> dic
     sources: Any = (
         (report_filter.select_daily_figures(), day_key, _DAILY_SUMS),
         (report_filter.select_turns(), turn_key, _TURN_COUNTS),
+        (report_filter.select_feedback(), turn_key, _RATING_COUNTS),
     )
     sums_by_key: dict[Any, dict[str, Any]] = {}
     for rows, key, counts in sources:

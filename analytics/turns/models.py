@@ -1,9 +1,9 @@
-"""Turns and tool selections as the chat service reports them, and filters for their lists."""
+"""Turns, what chat services report about them, what end users think of them, and filters for their lists."""
 
 from collections.abc import Mapping
 
 from django.db import models
-from django.db.models import F, Q
+from django.db.models import Exists, F, OuterRef, Q
 
 TURN_WITH_PARAMETER = "with"  # query parameter of the list of turns
 
@@ -102,6 +102,42 @@ class ToolSelection(models.Model):
         return self.turn
 
 
+class Feedback(models.Model):
+    """What an end user thinks of a turn. If they say it again, the last time counts."""
+
+    class Thumb(models.TextChoices):
+        UP = "up", "up"
+        DOWN = "down", "down"
+
+    time = models.DateTimeField(help_text="When the user last said it.")
+    client = models.CharField(max_length=100)
+    session = models.CharField(max_length=200, blank=True)
+    turn = models.CharField(max_length=200)
+    subject = models.CharField(max_length=200, blank=True)
+    thumb = models.CharField(max_length=4, choices=Thumb)
+    reason = models.TextField(blank=True, help_text="In the user's words, redacted as Stored contents says.")
+    # what served the turn
+    release = models.CharField(max_length=64, blank=True)
+    surface = models.CharField(max_length=20, blank=True)
+    cohort = models.CharField(max_length=130, blank=True)
+    model = models.CharField(max_length=40, blank=True, help_text="The model's family.")
+
+    class Meta:
+        verbose_name_plural = "feedback"
+        ordering = ["-time", "-id"]
+        indexes = [
+            models.Index(fields=["-time", "-id"], name="feedback_newest"),  # the last days'
+            models.Index(fields=["subject"], name="feedback_of_subject", condition=~Q(subject="")),
+        ]
+        constraints = [
+            models.UniqueConstraint(fields=["client", "session", "turn", "subject"], name="feedback_once"),
+            models.CheckConstraint(condition=Q(thumb__in=["up", "down"]), name="feedback_is_a_thumb"),
+        ]
+
+    def __str__(self) -> str:
+        return f"thumbs {self.thumb}"
+
+
 class TurnWith(models.TextChoices):
     """What a turn can contain. The list of turns can be filtered by these."""
 
@@ -111,6 +147,14 @@ class TurnWith(models.TextChoices):
     SUCCESS = "success", "A successful call"
     UNKNOWN_NAME = "unknown_name", "An unknown name"
     LOOP = "loop", "A loop"
+    THUMB_UP = "thumb_up", "Thumbs up"
+    THUMB_DOWN = "thumb_down", "Thumbs down"
+
+
+def _has_thumb(thumb: Feedback.Thumb) -> Q:
+    """Return a condition for turns that a user rated this way."""
+    same_turn = {name: OuterRef(name) for name in ("client", "session", "turn")}
+    return Q(Exists(Feedback.objects.filter(**same_turn, thumb=thumb)))
 
 
 TURN_CONDITIONS: Mapping[TurnWith, Q] = {
@@ -120,4 +164,6 @@ TURN_CONDITIONS: Mapping[TurnWith, Q] = {
     TurnWith.SUCCESS: Q(calls__gt=F("failed")),
     TurnWith.UNKNOWN_NAME: Q(unknown_names__gt=0),
     TurnWith.LOOP: Q(repeats__gt=0),
+    TurnWith.THUMB_UP: _has_thumb(Feedback.Thumb.UP),
+    TurnWith.THUMB_DOWN: _has_thumb(Feedback.Thumb.DOWN),
 }

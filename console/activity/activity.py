@@ -1,4 +1,4 @@
-"""Pages of operation events, turns and tool selections, with links to related pages."""
+"""Pages of operation events, turns, tool selections and feedback, with links to related pages."""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -15,11 +15,11 @@ from django.utils import timezone
 from analytics.events import problems
 from analytics.events.models import UNKNOWN_OP, UNKNOWN_PATH, OperationEvent
 from analytics.rollout.models import Cohort
-from analytics.turns.models import ToolSelection, Turn
+from analytics.turns.models import Feedback, ToolSelection, Turn
 from console import contents
 from console.activity import event_story, turn_trace
 from console.activity.events import PROBLEM_PARAMETER, OperationEventAdmin
-from console.activity.turns import ToolSelectionAdmin, TurnAdmin
+from console.activity.turns import FeedbackAdmin, ToolSelectionAdmin, TurnAdmin
 from console.connections.figures import ThroughConnectionFilter
 from console.log_pages import LogAdmin
 from console.reports import saved_views
@@ -44,11 +44,10 @@ class RelatedLinksAdmin(LogAdmin):
         return super().render_change_form(request, context, *args, **kwargs)
 
     def list_related_links(self, row: Any) -> Iterator[LabelledLink]:
-        """Yield the links that all three models share."""
+        """Yield the links that all models share."""
         if row.turn:
             turn_filter = {"client__exact": row.client, "session__exact": row.session, "turn__exact": row.turn}
-            turn_key = {"client": row.client, "session": row.session, "turn": row.turn}
-            if not isinstance(row, Turn) and (turn := Turn.objects.filter(**turn_key).first()):
+            if not isinstance(row, Turn) and (turn := Turn.objects.filter(**_get_turn_key(row)).first()):
                 yield "The turn, step by step", _admin_url("analytics_turn_change", turn.pk)
             yield "Events of the turn", _changelist_url("operationevent", turn_filter)
         for name in row.cohort.split():
@@ -121,7 +120,7 @@ class LinkedOperationEventAdmin(ViewsListAdmin, RelatedLinksAdmin, OperationEven
 
 @admin.register(Turn)
 class LinkedTurnAdmin(ViewsListAdmin, RelatedLinksAdmin, TurnAdmin):
-    """Turn. Shows it as one trace, and links to its events and to the tool selection reported for it."""
+    """Turn. Shows it as one trace with its feedback, and links to its events and its reported tool selection."""
 
     change_form_template = "console/activity/turn_form.html"
 
@@ -130,18 +129,27 @@ class LinkedTurnAdmin(ViewsListAdmin, RelatedLinksAdmin, TurnAdmin):
     ) -> HttpResponse:
         if request.user.has_perm("analytics.view_operationevent"):
             context["trace"] = turn_trace.build_turn_trace(kwargs["obj"], with_contents=contents.may_see(request))
+        context["feedback"] = Feedback.objects.filter(**_get_turn_key(kwargs["obj"]))
         return super().render_change_form(request, context, *args, **kwargs)
 
     def list_related_links(self, row: Turn) -> Iterator[LabelledLink]:
         yield from super().list_related_links(row)
-        turn_key = {"client": row.client, "session": row.session, "turn": row.turn}
-        for selection in ToolSelection.objects.filter(**turn_key):
+        for selection in ToolSelection.objects.filter(**_get_turn_key(row)):
             yield "Tool selection", _admin_url("analytics_toolselection_change", selection.pk)
 
 
 @admin.register(ToolSelection)
 class LinkedToolSelectionAdmin(RelatedLinksAdmin, ToolSelectionAdmin):
     """Tool selection: the tools given to the model in a turn, and which of them it used."""
+
+
+@admin.register(Feedback)
+class LinkedFeedbackAdmin(RelatedLinksAdmin, FeedbackAdmin):
+    """Feedback: what an end user thinks of a turn, with a link to the turn."""
+
+
+def _get_turn_key(row: Any) -> dict[str, str]:
+    return {"client": row.client, "session": row.session, "turn": row.turn}
 
 
 def _admin_url(name: str, *args: Any) -> str:

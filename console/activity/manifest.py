@@ -10,7 +10,11 @@ MANIFEST = Manifest(
             section="Activity",
             place=1,
             guide="reference/events",
-            pages=[ModelList("Turns", "analytics.Turn"), ModelList("Tool selections", "analytics.ToolSelection")],
+            pages=[
+                ModelList("Turns", "analytics.Turn"),
+                ModelList("Tool selections", "analytics.ToolSelection"),
+                ModelList("Feedback", "analytics.Feedback"),
+            ],
         ),
         SectionTab(
             "Activity",

@@ -1,4 +1,4 @@
-"""The pages of turns and of the tool selections that are reported for them."""
+"""The pages of turns, of the tool selections that are reported for them, and of what end users think of them."""
 
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
@@ -185,3 +185,12 @@ class ToolSelectionAdmin(LogAdmin):
     @admin.display(description="Escalated")
     def show_escalated(self, row: ToolSelection) -> str:
         return breakable(", ".join(row.escalated))
+
+
+class FeedbackAdmin(LogAdmin):
+    empty = "Chat services send what their users think of a turn with POST feedback."
+    list_display = ["time", "thumb", "reason", "turn", "cohort", "model"]
+    list_display_links = ["time"]
+    list_filter = [TIME_FILTER, "thumb", "surface", CohortFilter, "model", "release"]
+    link_lookups = ["cohort__exact"]
+    search_fields = ["turn", "session", "subject", "reason"]

@@ -11,7 +11,7 @@ from analytics.reports import totals
 from analytics.reports.report_filter import ReportFilter
 from analytics.reports.totals import Totals
 from analytics.rollout.models import Cohort
-from analytics.turns.models import TurnWith
+from analytics.turns.models import Feedback, TurnWith
 from console.reports.parts import report_query, tables
 from console.reports.parts.report_content import ReportContent
 from console.reports.parts.report_query import ReportQuery, label_values
@@ -19,6 +19,7 @@ from console.reports.parts.tables import ReportCell, ReportColumn, ReportTable
 from gateway.models import Client
 from registry.models import Release
 
+THUMBS_UP = {"thumb__exact": Feedback.Thumb.UP.value}
 MODELS_LEAD = (
     "Families of models, as clients name them in Gateway-Model. Families also differ in users and tasks, so this is "
     "not a controlled comparison."
@@ -33,6 +34,8 @@ FIGURE_COLUMNS = [
     ReportColumn("With a successful call", tables.format_rate),
     ReportColumn("Unknown names per 1,000 calls", tables.format_mean),
     ReportColumn("Turns with a loop", tables.format_rate),
+    ReportColumn("Ratings", tables.format_count),
+    ReportColumn("Thumbs up", tables.format_rate),
     ReportColumn("Average latency", tables.format_milliseconds),
 ]
 
@@ -101,5 +104,7 @@ def _build_figure_cells(scope: ReportFilter, each: Totals, empty_filter: Mapping
         ReportCell(each.success_rate),
         ReportCell(each.unknown_per_thousand, report_query.to_events(scope, CountedAs.UNKNOWN_NAMES, empty_filter)),
         ReportCell(each.loop_rate, report_query.to_turns(scope, TurnWith.LOOP, empty_filter)),
+        ReportCell(each.rated, report_query.to_feedback(scope, empty_filter)),
+        ReportCell(each.thumbs_up_rate, report_query.to_feedback(scope, THUMBS_UP | empty_filter)),
         ReportCell(each.mean_latency_ms),
     ]

@@ -11,7 +11,7 @@ from analytics.events.event_filters import CountedAs
 from analytics.reports import totals
 from analytics.reports.report_filter import NO_COHORT, ReportFilter
 from analytics.reports.totals import Totals
-from analytics.turns.models import TurnWith
+from analytics.turns.models import Feedback, TurnWith
 from console.reports.parts import report_query, tables
 from console.reports.parts.charts import list_markers
 from console.reports.parts.report_content import ReportContent, ReportFigure
@@ -77,6 +77,16 @@ def _build_figures(scope: ReportFilter, period: _Period, total: Totals) -> list[
         return ReportFigure(title, "–" if whole is None else formatter(whole), of, link, chart)
 
     count = tables.format_count
+    ratings = [
+        build_figure(
+            "Thumbs up",
+            value=lambda each: each.thumbs_up_rate,
+            formatter=tables.format_rate,
+            of=f"{count(total.thumbs_up)} of {count(total.rated)} ratings",
+            link=report_query.to_feedback(scope, {"thumb__exact": Feedback.Thumb.UP.value}),
+            axis="% of ratings",
+        )
+    ]
     return [
         build_figure("Calls", lambda each: each.calls, count, "in the period", CountedAs.CALLS),
         build_figure(
@@ -108,6 +118,7 @@ def _build_figures(scope: ReportFilter, period: _Period, total: Totals) -> list[
             of=f"{count(total.looping)} of {count(total.turns)} turns",
             counted=_Turns(TurnWith.LOOP),
         ),
+        *(ratings if total.rated else []),
     ]
 
 

@@ -1,4 +1,4 @@
-"""Write four weeks of demo activity up to now: events, tool selections, exposures, subjects and daily figures."""
+"""Write four weeks of demo activity up to now: events, reported turns, exposures, subjects and daily figures."""
 
 import random
 from collections.abc import Iterator, Sequence
@@ -13,7 +13,7 @@ from analytics.events.models import OperationEvent
 from analytics.flags import FlagKey
 from analytics.rollout.models import Assignment, Subject
 from analytics.rollups import rollup_job
-from analytics.turns.models import ToolSelection
+from analytics.turns.models import Feedback, ToolSelection
 from demo.traffic import compared_copy, turns
 from demo.traffic.contents import DemoContents
 from demo.traffic.turns import DemoOp, DemoVariant, TurnGenerator
@@ -65,6 +65,7 @@ def write(
             batch_events = [event for of_turn, _ in batch for event in of_turn]
             event_log.write_events(batch_events)
             ToolSelection.objects.bulk_create([selection for _, selection in batch], batch_size=500)
+            Feedback.objects.bulk_create(filter(None, (turns.draw_feedback(selection) for _, selection in batch)))
             event_count += len(batch_events)
         _record_exposures(variants, at - timedelta(days=days))
         _record_subjects(at)

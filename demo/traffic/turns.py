@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from analytics.events import event_log
 from analytics.events.models import OperationEvent
 from analytics.flags import STATIC, Surface
-from analytics.turns.models import ToolSelection
+from analytics.turns.models import Feedback, ToolSelection
 
 CLIENT = "demo-chat"
 Type, Outcome = OperationEvent.Type, ToolSelection.Outcome
@@ -43,6 +43,14 @@ OPS = (
     DemoOp("util.web.search", "web_search", 3, 640),
 )
 UNKNOWN_NAMES = ("onto.task.snooze", "onto.task.complete", "cal.event.invite", "onto.project.archive", "send_email")
+TURN_FIELDS = ("client", "session", "turn", "subject", "release", "surface", "cohort", "model")
+RATED_SHARE = 0.12  # of the turns
+REASONS = (
+    "It changed the wrong task.",
+    "I asked for a date, not for a list.",
+    "It took three attempts.",
+    "It found nothing, but the document is there.",
+)
 LEGACY_TOOLS = [each.tool_name for each in OPS]
 GATEWAY_TOOLS = ["tool_batch", "tool_exec", "tool_help"]
 
@@ -80,6 +88,20 @@ class OpSampler:
 
     def draw_ops(self, rng: random.Random, number: int) -> list[DemoOp]:
         return rng.choices(self._ops, cum_weights=self._cumulative_weights, k=number)
+
+
+def draw_feedback(selection: ToolSelection) -> Feedback | None:
+    """Return what the user thinks of a turn; None for most turns, on which users say nothing."""
+    rng = random.Random(f"feedback on {selection.turn}")  # not the one of the turns, which are the same without it
+    if rng.random() >= RATED_SHARE:
+        return None
+    is_up = rng.random() < (0.9 if selection.outcome == Outcome.SUCCEEDED else 0.35)
+    return Feedback(
+        time=selection.time + timedelta(minutes=1),
+        thumb=Feedback.Thumb.UP if is_up else Feedback.Thumb.DOWN,
+        reason="" if is_up or rng.random() < 0.5 else rng.choice(REASONS),
+        **{name: getattr(selection, name) for name in TURN_FIELDS},
+    )
 
 
 class TurnGenerator:
@@ -146,7 +168,6 @@ class _TurnSimulation:
         """Return the tool selection that the chat service reported for the turn."""
         loaded = GATEWAY_TOOLS if self._variant.surface == "gateway" else LEGACY_TOOLS
         used = {"tool_help", "tool_exec"} & set(loaded) or self._used_tools & set(loaded)
-        names = ("client", "session", "turn", "subject", "release", "surface", "cohort", "model")
         return ToolSelection(
             time=self._at,
             toolset="demo",
@@ -157,7 +178,7 @@ class _TurnSimulation:
             escalated=sorted(self._missed_tools & set(LEGACY_TOOLS)),
             tokens=self._rng.randint(900, 2_400) + 700 * len(self.events) + 160 * len(loaded),
             outcome=self._choose_outcome(),
-            **{name: self._shared_fields[name] for name in names},
+            **{name: self._shared_fields[name] for name in TURN_FIELDS},
         )
 
     def _choose_outcome(self) -> str:

@@ -1,4 +1,4 @@
-"""The toolset and telemetry endpoints: what to show the model in a turn, and how the turn went."""
+"""Endpoints about a turn: what to show the model, how the turn went, and what the end user thinks of it."""
 
 from dataclasses import replace
 from typing import Any
@@ -27,8 +27,9 @@ from gateway.api.endpoint_docs import (
 )
 from gateway.contracts import envelopes
 from gateway.models import Scope
-from gateway.toolset import escalation, service, telemetry
+from gateway.toolset import escalation, feedback, service, telemetry
 from gateway.toolset.escalation import ESCALATE_SCHEMA, STEPS
+from gateway.toolset.feedback import FEEDBACK_SCHEMA
 from gateway.toolset.selection.candidates import ToolCategory
 from gateway.toolset.selection.heuristics import Intent, SelectionMode
 from gateway.toolset.service import TOOLSET_SCHEMA
@@ -97,6 +98,8 @@ escalation_by_post = describe_endpoint(
 TELEMETRY_COMPONENTS: dict[str, Any] = {
     "TelemetryRequest": TELEMETRY_SCHEMA,
     "TelemetryResponse": build_object({"ok": {"const": True}, "meta": build_ref("Meta")}),
+    "FeedbackRequest": FEEDBACK_SCHEMA,
+    "FeedbackResponse": build_object({"ok": {"const": True}, "meta": build_ref("Meta")}),
 }
 telemetry_by_post = describe_endpoint(
     id="report_turn",
@@ -105,6 +108,17 @@ telemetry_by_post = describe_endpoint(
     answers={
         200: OpenApiResponse(
             build_ref("TelemetryResponse"), description="Recorded; a repeated report replaces the earlier one."
+        )
+    },
+)
+feedback_by_post = describe_endpoint(
+    id="send_feedback",
+    summary="Send what the end user thinks of a turn",
+    body="FeedbackRequest",
+    answers={
+        200: OpenApiResponse(
+            build_ref("FeedbackResponse"),
+            description="Recorded; the user's last thumb on a turn replaces the earlier.",
         )
     },
 )
@@ -150,3 +164,15 @@ class TelemetryView(GatewayView):
     def post(self, request: Request) -> HttpResponse:
         telemetry.record_turn(requests.read_json_object(request._request), self.require_caller(), self.trace)
         return render_envelope({"ok": True, "meta": envelopes.build_meta(self.trace)}, 200)
+
+
+class FeedbackView(GatewayView):
+    """feedback: the end user's thumb on a turn."""
+
+    scope = Scope.TOOLSET
+
+    @feedback_by_post
+    def post(self, request: Request) -> HttpResponse:
+        body, caller = requests.read_json_object(request._request), self.require_caller()
+        warnings = feedback.record_feedback(body, caller, self.trace)
+        return render_envelope({"ok": True, "meta": envelopes.build_meta(self.trace, warnings)}, 200)

@@ -7,7 +7,7 @@ from gateway.api.files import FileView
 from gateway.api.help import DiscoverView, HelpView
 from gateway.api.releases import ReleasesView, ReleaseView
 from gateway.api.reports.views import ComparisonReportView, MissesReportView, OpsReportView, OverviewReportView
-from gateway.api.toolset import EscalationView, TelemetryView, ToolsetView
+from gateway.api.toolset import EscalationView, FeedbackView, TelemetryView, ToolsetView
 
 urlpatterns = [
     path("help", HelpView.as_view(), name="help"),
@@ -18,6 +18,7 @@ urlpatterns = [
     path("toolset", ToolsetView.as_view(), name="toolset"),
     path("toolset/<str:id>/escalate", EscalationView.as_view(), name="escalate"),
     path("telemetry", TelemetryView.as_view(), name="telemetry"),
+    path("feedback", FeedbackView.as_view(), name="feedback"),
     path("events", EventsView.as_view(), name="events"),
     path("files/<uuid:id>", FileView.as_view(), name="file"),
     path("reports/compare", ComparisonReportView.as_view(), name="report_compare"),

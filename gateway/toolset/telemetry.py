@@ -10,6 +10,7 @@ from gateway.access.request_context import Caller
 from gateway.contracts.envelopes import Trace
 from gateway.contracts.errors import InvalidRequestError, PermissionDeniedError
 from gateway.contracts.validation import find_field_errors
+from gateway.toolset import feedback
 from registry.jsonschema.validator import SchemaValidator
 
 TurnOutcome = ToolSelection.Outcome
@@ -61,27 +62,26 @@ def record_turn(body: dict[str, Any], caller: Caller, trace: Trace) -> None:
             "The turn belongs to another subject. Send a turn of the toolset's subject.", reason="toolset_of_another"
         )
     selection = toolset.legacy.selection if toolset.legacy else {}
+    report = ToolSelection(
+        time=trace.at,
+        **turn_key,
+        subject=toolset.subject,
+        toolset=toolset.name,
+        release=toolset.served.release,
+        surface=toolset.served.surface,
+        cohort=toolset.served.cohort,
+        model=evaluation.get_model_family(caller.model)[:40],
+        selection_kind=selection.get("kind", ""),
+        selection=selection or None,
+        loaded=body.get("tools_loaded", []),
+        used=body.get("tools_used", []),
+        missed=body.get("tool_misses", []),
+        escalated=body.get("tool_escalations", []),
+        tokens=body.get("tokens"),
+        outcome=body.get("outcome", TurnOutcome.UNKNOWN),
+    )
     ToolSelection.objects.bulk_create(
-        [
-            ToolSelection(
-                time=trace.at,
-                **turn_key,
-                subject=toolset.subject,
-                toolset=toolset.name,
-                release=toolset.served.release,
-                surface=toolset.served.surface,
-                cohort=toolset.served.cohort,
-                model=evaluation.get_model_family(caller.model)[:40],
-                selection_kind=selection.get("kind", ""),
-                selection=selection or None,
-                loaded=body.get("tools_loaded", []),
-                used=body.get("tools_used", []),
-                missed=body.get("tool_misses", []),
-                escalated=body.get("tool_escalations", []),
-                tokens=body.get("tokens"),
-                outcome=body.get("outcome", TurnOutcome.UNKNOWN),
-            )
-        ],
+        [report],
         update_conflicts=True,
         unique_fields=["client", "session", "turn"],
         update_fields="""
@@ -89,6 +89,7 @@ def record_turn(body: dict[str, Any], caller: Caller, trace: Trace) -> None:
     tokens outcome
 """.split(),
     )
+    feedback.note_what_served(report)
 
 
 @cache

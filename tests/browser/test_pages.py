@@ -125,7 +125,7 @@ def test_list_of_ops_fits_a_laptop(admin: BrowserUser, shared_server: SharedServ
     assert admin.page.locator("td.field-calls").first.evaluate("cell => getComputedStyle(cell).textAlign") == "right"
 
 
-@pytest.mark.parametrize("model", ["operationevent", "turn", "toolselection"])
+@pytest.mark.parametrize("model", ["operationevent", "turn", "toolselection", "feedback"])
 def test_times_of_events_stay_on_one_line(admin: BrowserUser, shared_server: SharedServer, model: str) -> None:
     admin.page.goto(role_matrix.get_page_url(f"analytics_{model}_changelist", shared_server.rows))
 

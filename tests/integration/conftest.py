@@ -21,7 +21,7 @@ from analytics.rollout import exposures
 from analytics.rollout.evaluation import EvaluationDetails, Reason
 from analytics.rollout.models import Cohort
 from analytics.rollups import rollup_job
-from analytics.turns.models import ToolSelection
+from analytics.turns.models import Feedback, ToolSelection
 from chat.models import Profile as ChatProfile
 from config import celery
 from console import sidebar
@@ -131,6 +131,7 @@ def row_of_every_model(api: Api) -> None:
     exposures.record_exposures([details], subject="ana", source="", at=timezone.now())
     rollup_job.run_rollup(timezone.now())
     ToolSelection.objects.create(time=timezone.now(), client="chat", turn="t1", toolset="0123", missed=["send_email"])
+    Feedback.objects.create(time=timezone.now(), client="chat", turn="t1", thumb="down", reason="<b>Wrong task</b>")
     exposures.flush()
     exposures.flush_subjects()
     UsedConfirmation.objects.create(digest="0" * 64, client=Client.objects.get(), op="a.b", used_at=timezone.now())

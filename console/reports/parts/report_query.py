@@ -189,6 +189,11 @@ def to_tool_selections(report_filter: ReportFilter, query: AdminListQuery = NO_Q
     return _build_url("toolselection", report_filter, query, None)
 
 
+def to_feedback(report_filter: ReportFilter, query: AdminListQuery = NO_QUERY) -> str:
+    """Return the URL of the list of feedback in a scope."""
+    return _build_url("feedback", report_filter, query, None)
+
+
 def _build_url(model: str, report_filter: ReportFilter, query: AdminListQuery, day: date | None) -> str:
     since, until = day or report_filter.first_day, day or report_filter.last_day
     scope_query = {f"{name}__exact": getattr(report_filter, name) for name in EXACT_FIELDS}

@@ -23,6 +23,7 @@ HITS = {
     "Failure rate": "failed calls",
     "Repair rate": "repaired failures",
     "Turns with a successful call": "turns with a successful call",
+    "Thumbs up": "thumbs up",
     "Turns with an unknown name": "turns with an unknown name",
     "Turns with a loop": "turns with a loop",
     "Searches that found nothing": "searches that found nothing",

@@ -17,7 +17,7 @@ from django.utils import timezone
 from analytics import retention as analytics_retention
 from analytics.events.models import OperationEvent
 from analytics.rollups.models import OpDaily
-from analytics.turns.models import ToolSelection, Turn
+from analytics.turns.models import Feedback, ToolSelection, Turn
 from core import manifest
 from core.background import poller
 from core.background import retention as core_retention
@@ -124,11 +124,12 @@ def test_events_and_turns_are_deleted_after_their_retention(db: None, settings: 
         create_event(days)
         Turn.objects.create(client="chat", turn=name, time=at)
         ToolSelection.objects.create(client="chat", turn=name, time=at)
+        Feedback.objects.create(client="chat", turn=name, time=at, thumb="up")
 
     assert (analytics_retention.delete_events(NOON), analytics_retention.delete_turns(NOON)) == (False, False)
 
     assert set(OperationEvent.objects.values_list("op", flat=True)) == {"30", "0"}
-    for model in (Turn, ToolSelection):
+    for model in (Turn, ToolSelection, Feedback):
         assert set(model.objects.values_list("turn", flat=True)) == {"30", "0"}
 
 

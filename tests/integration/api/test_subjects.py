@@ -26,7 +26,7 @@ from tests.support.loops import for_each
 pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
 
 KINDS = {"events", "turns", "tool_selections", "exposures", "last_seen", "idempotency_records", "batches"}
-KINDS |= {"batch_entries", "cohort", "audit_entry", "user_grants", "sign_ins", "stored_files"}
+KINDS |= {"feedback", "batch_entries", "cohort", "audit_entry", "user_grants", "sign_ins", "stored_files"}
 
 
 def create_data(make_key: Any, subject: str) -> None:
@@ -36,6 +36,7 @@ def create_data(make_key: Any, subject: str) -> None:
     api = Api(make_key(), subject=subject)
     turn = api.post("toolset", {"format": "mcp"}).json()
     api.post("telemetry", {"toolset": turn["id"], "turn": "t1"}, Gateway_Session="s1")
+    api.post("feedback", {"turn": "t1", "thumb": "down", "reason": "It was late."}, Gateway_Session="s1")
     api.exec(
         "onto.project.create", {"project": {"name": "Mine", "type_key": "project.technical.app"}}, idempotency_key="k"
     )

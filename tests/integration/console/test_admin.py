@@ -24,9 +24,9 @@ from tests.support.loops import for_each
 READ_ONLY = set(
     """
     workspace.Edge analytics.OperationEvent analytics.OpDaily analytics.Rollup analytics.Assignment
-    analytics.Turn analytics.ToolSelection analytics.Subject audit.AuditEntry gateway.IdempotencyRecord
-    gateway.UsedConfirmation gateway.PeriodicJob registry.OpEmbedding axes.AccessAttempt gateway.StoredFile
-    gateway.SignedInApplication gateway.Batch gateway.BatchEntry registry.Release registry.Activation
+    analytics.Turn analytics.ToolSelection analytics.Feedback analytics.Subject audit.AuditEntry
+    gateway.IdempotencyRecord gateway.UsedConfirmation gateway.PeriodicJob registry.OpEmbedding axes.AccessAttempt
+    gateway.StoredFile gateway.SignedInApplication gateway.Batch gateway.BatchEntry registry.Release registry.Activation
     notifications.Notification registry.ReviewRequest registry.ScheduledPublish
 """.split()
 )

@@ -137,7 +137,7 @@ def test_home_needs_few_queries(api: Api, admin_client: HttpClient, django_asser
     change_op()
     read_home(admin_client)
 
-    with django_assert_max_num_queries(35):
+    with django_assert_max_num_queries(37):
         read_home(admin_client)
 
 

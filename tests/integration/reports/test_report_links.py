@@ -22,7 +22,7 @@ from analytics.reports import totals
 from analytics.reports.report_filter import ReportFilter
 from analytics.rollups import rollup_job
 from analytics.rollups.models import OpDaily
-from analytics.turns.models import ToolSelection, Turn, TurnWith
+from analytics.turns.models import Feedback, ToolSelection, Turn, TurnWith
 from console.reports.parts import report_query
 from console.reports.parts.tables import ReportCell, ReportTable
 from console.reports.report_list import REPORTS
@@ -34,7 +34,7 @@ pytestmark = pytest.mark.both_databases
 
 NOW = datetime(2026, 3, 12, 15, 30, tzinfo=UTC)
 MIDNIGHT = datetime(2026, 3, 10, tzinfo=UTC)
-LISTS = {f"analytics_{name}_changelist": name for name in ("operationevent", "turn", "toolselection")}
+LISTS = {f"analytics_{name}_changelist": name for name in ("operationevent", "turn", "toolselection", "feedback")}
 INVALID = {"code": "VALIDATION_ERROR", "reason": "invalid_args"}
 UNKNOWN_OP = {"code": "NOT_FOUND", "reason": "unknown_op", "tool_name": ""}
 UNKNOWN_PATH = {"type": "help", "code": "NOT_FOUND", "reason": "unknown_path", "tool_name": ""}
@@ -95,7 +95,7 @@ def _build_event(time: datetime, **fields: Any) -> dict[str, Any]:
 @pytest.fixture
 def count_rows(admin_user: User) -> CountRows:
     """Return a function that counts the rows of the list at a URL."""
-    models = {model._meta.model_name: model for model in (OperationEvent, Turn, ToolSelection)}
+    models = {model._meta.model_name: model for model in (OperationEvent, Turn, ToolSelection, Feedback)}
 
     def count_list_rows(url: str) -> int:
         request = RequestFactory().get(url)
@@ -194,6 +194,7 @@ RATE_COLUMNS = {
     "Repair rate": ("Failure rate", 1),
     "Unknown names per 1,000 calls": ("Calls", 1000),
     "Turns with a loop": ("Turns", 1),
+    "Thumbs up": ("Ratings", 1),
 }
 
 REPORT_QUERIES = [*((report.url_name, {}) for report in REPORTS), ("report_comparison", {"by": "release"})]

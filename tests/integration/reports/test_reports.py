@@ -87,7 +87,7 @@ def test_rollout_preview_uses_the_users_of_the_demo(demo_activity: int, manager_
 def test_every_report_opens_in_few_queries_and_its_tabs_keep_the_filters(
     demo_activity: int, manager_client: HttpClient, django_assert_max_num_queries: Any, name: str
 ) -> None:
-    with django_assert_max_num_queries(25):
+    with django_assert_max_num_queries(28):
         page = read_page(manager_client, name, days=7)
 
     assert "Nothing to show" not in page
@@ -200,7 +200,7 @@ def test_overview_has_a_row_per_day(demo_activity: int, manager_client: HttpClie
     assert [row["Day"] for row in rows] == [f"2026-03-{day:02}" for day in range(12, 5, -1)]
     assert sum(int(row["Calls"]) for row in rows) == OperationEvent.objects.filter(type="exec").count()
     assert sum(int(row["Turns"]) for row in rows) == Turn.objects.count()
-    assert page.count("<canvas") == 6
+    assert page.count("<canvas") == 7
     assert page.count("6 Mar to 12 Mar 2026 (UTC)") == page.count("Today, incomplete") == 1
     assert page.count("Show as a table") == 1
 

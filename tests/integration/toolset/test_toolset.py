@@ -17,13 +17,13 @@ from analytics.events.models import OperationEvent
 from analytics.flags import FlagKey
 from analytics.rollout import assignment, exposures
 from analytics.rollout.models import Assignment, Cohort, CohortRule
-from analytics.turns.models import ToolSelection
+from analytics.turns.models import Feedback, ToolSelection
 from core.background import poller
 from core.text import token_budget
 from gateway.access import api_keys, key_verification, release_routing
 from gateway.contracts import tool_definitions
 from gateway.models import ApiKey, Scope
-from gateway.toolset import rendering
+from gateway.toolset import feedback, rendering
 from registry.catalog import cache
 from registry.models import Op, PromptSection
 from registry.releases import lifecycle, stored_releases
@@ -327,3 +327,49 @@ def test_telemetry_is_accepted_for_a_day_after_the_toolset_expired(api: Api) -> 
         assert api.post("telemetry", {"toolset": id, "turn": "t1"}).status_code == 200
     with time_machine.travel(now + timedelta(hours=25), tick=False):
         assert_refused(api.post("telemetry", {"toolset": id, "turn": "t1"}), 400, "toolset_expired")
+
+
+def test_feedback_is_stored_once_per_turn_and_subject_and_the_last_one_wins(api: Api) -> None:
+    create_cohort()
+    turn = request_toolset(api)
+    api.post("telemetry", {"toolset": turn["id"], "turn": "t1"}, Gateway_Session="s1", Gateway_Model="claude-haiku")
+
+    first = api.post("feedback", {"turn": "t1", "thumb": "up"}, Gateway_Session="s1")
+    body = {"turn": "t1", "thumb": "down", "reason": " Ask ana@example.com first. "}
+    api.post("feedback", body, Gateway_Session="s1")
+
+    assert (first.status_code, first.json()["meta"]["warnings"]) == (200, [])
+    row = Feedback.objects.get()
+    assert (row.thumb, row.reason) == ("down", "Ask [redacted e-mail] first.")
+    assert (row.subject, row.surface, row.cohort) == (DEMO_SUBJECT, "gateway", "dev-team")
+    assert (row.release, row.model) == (turn["release"], "claude")
+
+
+def test_feedback_before_the_report_of_its_turn_gets_its_cohort_later(api: Api) -> None:
+    create_cohort()
+    turn = request_toolset(api)
+
+    early = api.post("feedback", {"turn": "t1", "thumb": "up"}, Gateway_Session="s1")
+    api.post("telemetry", {"toolset": turn["id"], "turn": "t1"}, Gateway_Session="s1")
+
+    assert early.json()["meta"]["warnings"] == [feedback.UNKNOWN_TURN]
+    assert Feedback.objects.get().cohort == "dev-team"
+
+
+def test_feedback_without_telemetry_is_about_the_calls_of_the_turn(api: Api) -> None:
+    api.post("help", {}, Gateway_Session="s1", Gateway_Turn="t1")
+    event_log.flush()
+
+    api.post("feedback", {"turn": "t1", "thumb": "up"}, Gateway_Session="s1")
+
+    assert Feedback.objects.get().release
+
+
+def test_feedback_is_refused_for_a_malformed_body_and_a_turn_of_another_subject(api: Api) -> None:
+    turn = request_toolset(api)
+    api.post("telemetry", {"toolset": turn["id"], "turn": "t1"}, Gateway_Session="s1")
+
+    assert_refused(api.post("feedback", {"turn": "t1", "thumb": 1}), 400, "malformed_call")
+    of_another = api.post("feedback", {"turn": "t1", "thumb": "up"}, Gateway_Session="s1", Gateway_Subject="ben")
+    assert_refused(of_another, 403, "turn_of_another")
+    assert not Feedback.objects.exists()

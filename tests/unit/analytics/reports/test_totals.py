@@ -8,6 +8,7 @@ import pytest
 from analytics.reports import totals
 from analytics.reports.report_filter import NO_COHORT, ReportFilter
 from analytics.reports.totals import Totals
+from analytics.turns.models import Feedback
 from tests.support.rows.analytics_rows import NOON, CreateRow
 
 pytestmark = pytest.mark.both_databases
@@ -16,15 +17,16 @@ pytestmark = pytest.mark.both_databases
 def test_rates_are_computed_from_their_figures() -> None:
     calls: Any = {"calls": 200, "failed": 20, "repaired": 15, "unknown_names": 3, "latency_ms": 500.0}
     turns = {"turns": 50, "calling": 40, "succeeding": 38, "lost": 2, "looping": 5}
-    sums = Totals(**calls, **turns, searches=10, misses=1)
+    sums = Totals(**calls, **turns, searches=10, misses=1, rated=8, thumbs_up=6)
 
     assert (sums.failure_rate, sums.repair_rate, sums.miss_rate) == (0.1, 0.75, 0.1)
-    assert (sums.success_rate, sums.loop_rate) == (0.95, 0.1)
+    assert (sums.success_rate, sums.loop_rate, sums.thumbs_up_rate) == (0.95, 0.1, 0.75)
     assert (sums.unknown_per_thousand, sums.mean_latency_ms) == (15.0, 2.5)
 
 
 def test_rates_without_figures_are_none() -> None:
-    names = "failure_rate repair_rate miss_rate success_rate loop_rate unknown_per_thousand mean_latency_ms".split()
+    names = "failure_rate repair_rate miss_rate success_rate loop_rate thumbs_up_rate".split()
+    names += ["unknown_per_thousand", "mean_latency_ms"]
 
     assert {getattr(Totals(), name) for name in names} == {None}
 
@@ -42,6 +44,19 @@ def test_sum_by_day_has_every_day_in_order(daily: CreateRow, turn: CreateRow) ->
     assert result[date(2026, 3, 9)] == Totals(turns=1, calling=1, succeeding=1, lost=1, looping=1)
     assert result[date(2026, 3, 10)] == Totals()
     assert totals.sum_period(ReportFilter(NOON, 7)) == result[date(2026, 3, 8)] + result[date(2026, 3, 9)]
+
+
+def test_ratings_count_by_the_day_and_the_cohort_of_their_turn(db: None) -> None:
+    for number, (thumb, cohort) in enumerate((("up", "dev copy-b"), ("down", "dev"), ("up", ""))):
+        Feedback.objects.create(time=NOON, client="chat", turn=f"t{number}", thumb=thumb, cohort=cohort)
+    scope = ReportFilter(NOON, 7)
+
+    assert totals.sum_period(scope) == totals.sum_by_day(scope)[NOON.date()] == Totals(rated=3, thumbs_up=2)
+    assert totals.sum_by_value(scope, "cohort") == {
+        NO_COHORT: Totals(rated=1, thumbs_up=1),
+        "copy-b": Totals(rated=1, thumbs_up=1),
+        "dev": Totals(rated=2, thumbs_up=1),
+    }
 
 
 def test_calls_with_several_cohorts_count_for_each(daily: CreateRow, turn: CreateRow) -> None:
