@@ -90,6 +90,12 @@ class Message(LeasedRow):
         ERROR = "error", "failed"
         INTERRUPTED = "interrupted", "its process died"
 
+    class Thumb(models.TextChoices):
+        """What the user thinks of an answer."""
+
+        UP = "up"
+        DOWN = "down"
+
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     conversation = models.ForeignKey(Conversation, models.CASCADE, related_name="messages")
     position = models.PositiveIntegerField(help_text="From 1 within the conversation.")
@@ -103,6 +109,9 @@ class Message(LeasedRow):
     written = models.JSONField(default=list, help_text="[{entity, action, entity_id?, entity_name?, status}]")
     finish = models.CharField(max_length=12, choices=Finish.choices, blank=True)
     error = models.JSONField(null=True, blank=True, help_text="{code, message, retryable}")
+    # Database defaults, because processes of the previous version insert rows without these columns.
+    thumb = models.CharField(max_length=4, choices=Thumb.choices, blank=True, default="", db_default="")
+    thumb_reason = models.TextField(blank=True, default="", db_default="", help_text="In the user's words.")
     cancel_requested = models.BooleanField(default=False)
     heartbeat_at = models.DateTimeField(null=True, blank=True, help_text="While a process of 0.1.0 runs the turn.")
     created_at = models.DateTimeField(default=timezone.now)

@@ -1,4 +1,4 @@
-"""Conversations of the caller: list and search, suggest, read, rename, delete, export; and cancel a turn."""
+"""Conversations of the caller: list, search, suggest, read, rename, delete, export; rate an answer; cancel a turn."""
 
 from typing import Any
 
@@ -6,8 +6,8 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonRespons
 
 from chat.access import Identity
 from chat.api.base import api_view, run_with_identity
-from chat.api.requests import CancelRequest, RenameRequest, read_body
-from chat.conversations import store
+from chat.api.requests import CancelRequest, FeedbackRequest, RenameRequest, read_body
+from chat.conversations import ratings, store
 from chat.errors import ApiError
 from chat.gateway import service_suggestions
 
@@ -67,6 +67,18 @@ async def cancel(request: HttpRequest, session_id: str) -> HttpResponseBase:
         return store.cancel(identity.subject, str(session_id), message_id=str(message_id) if message_id else None)
 
     return JsonResponse({"cancelled": await run_with_identity(request, work)})
+
+
+@api_view("POST")
+async def rate(request: HttpRequest, session_id: str, message_id: str) -> HttpResponseBase:
+    """Store what the user thinks of an answer."""
+
+    def work(identity: Identity) -> None:
+        body = read_body(request, FeedbackRequest)
+        ratings.rate_answer(identity.credentials, str(session_id), str(message_id), **body)
+
+    await run_with_identity(request, work)
+    return HttpResponse(status=204)
 
 
 @api_view("GET", "POST", "PUT", "PATCH", "DELETE")

@@ -8,8 +8,10 @@ from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest
 from rest_framework import serializers
 
+from chat.conversations.ratings import MAX_REASON
 from chat.conversations.store import ContextField
 from chat.errors import ApiError
+from chat.models import Message
 from core.text import json_text
 
 MAX_MESSAGE = 20_000
@@ -71,6 +73,13 @@ class CancelRequest(serializers.Serializer[Any]):
     """Which turn to cancel: the turn of the message, or the running one."""
 
     message_id = serializers.UUIDField(required=False)
+
+
+class FeedbackRequest(serializers.Serializer[Any]):
+    """What the user thinks of an answer."""
+
+    thumb = serializers.ChoiceField(choices=Message.Thumb.choices)
+    reason = TextField(max_length=MAX_REASON, required=False, allow_blank=True, default="")
 
 
 class RenameRequest(serializers.Serializer[Any]):

@@ -9,6 +9,7 @@ urlpatterns = [
     path("sessions/<uuid:session_id>/cancel", conversations.cancel, name="chat_cancel"),
     path("sessions/<uuid:session_id>/export", conversations.export, name="chat_export"),
     path("suggestions", conversations.suggestions, name="chat_suggestions"),
+    path("sessions/<uuid:session_id>/messages/<uuid:message_id>/feedback", conversations.rate, name="chat_rate"),
     path("ag-ui", ag_ui.run_agent, name="chat_ag_ui"),
     path("ai-sdk", ai_sdk.send_message, name="chat_ai_sdk"),
     path("ai-sdk/<str:chat_id>/stream", ai_sdk.reconnect, name="chat_ai_sdk_reconnect"),

@@ -58,6 +58,8 @@ def describe_message(message: Message) -> dict[str, Any]:
         "written": message.written,
         "finish": message.finish,
         "error": message.error,
+        "thumb": message.thumb,
+        "thumb_reason": message.thumb_reason,
         "calls": [describe_call(call) for call in message.calls.all()],
     }
 

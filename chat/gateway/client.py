@@ -127,6 +127,10 @@ class GatewayClient:
         """Report how a turn went."""
         return self.call("POST", "telemetry", report, seconds=5)
 
+    def send_feedback(self, feedback: Mapping[str, Any]) -> None:
+        """Pass on what the user thinks of a turn. Raises GatewayRefused."""
+        self._require("POST", "feedback", feedback)
+
     def check_access(self) -> None:
         """Return if the key is valid, may speak for the subject and has the scope of turns. Raises GatewayRefused.
 

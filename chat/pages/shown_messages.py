@@ -70,6 +70,8 @@ class ShownMessage:
     writes: tuple[Write, ...] = ()
     note: str = ""
     is_retryable: bool = False
+    thumb: str = ""
+    thumb_reason: str = ""
     figures: Figures | None = None
 
 
@@ -129,6 +131,8 @@ def _show_answer(message: Message, names: NamesSeen, *, is_waiting: bool) -> Sho
         writes=tuple(_list_writes(message.written)),
         note=str(error.get("message") or NOTES.get(Finish(message.finish), "")),
         is_retryable=bool(error.get("retryable")),
+        thumb=message.thumb,
+        thumb_reason=message.thumb_reason,
         figures=show_figures(message),
     )
 

@@ -6,6 +6,7 @@ import { Composer } from "./composer.js";
 import { Conversations, NO_CONVERSATIONS } from "./conversations.js";
 import { byId, createElement } from "./dom.js";
 import { showRows } from "./rows.js";
+import { closeReason, giveReason, giveThumb } from "./thumbs.js";
 import { Transcript } from "./transcript.js";
 
 const isPanel = document.body.classList.contains("panel");
@@ -21,12 +22,20 @@ const chat = new Chat({ transcript, composer, conversations });
 document.addEventListener("click", (event) => {
   const button = event.target.closest("button");
   if (!button) return;
-  const { send, action, decide } = button.dataset;
+  const { send, action, decide, thumb } = button.dataset;
   if (send && composer.canSend()) chat.send(send);
   if (action === "copy") copyAnswer(button.closest(".answer"));
+  if (thumb) giveThumb(button);
+  if (action === "close-reason") closeReason(button.form);
   if (action === "retry") chat.retry();
   if (decide) chat.decide(button.closest(".card"), decide === "approve");
   if (send || action === "retry" || decide) moveFocus();
+});
+
+document.addEventListener("submit", (event) => {
+  if (!event.target.matches(".thumb-reason")) return;
+  event.preventDefault();
+  giveReason(event.target);
 });
 
 /** Buttons that disappear after use lose the focus. On phones the keyboard stays closed. */
@@ -48,6 +57,7 @@ transcript.element.addEventListener(
 );
 
 document.addEventListener("keydown", (event) => {
+  if (event.key === "Escape" && event.target.matches(".thumb-reason input")) closeReason(event.target.form);
   const isInField = event.target.matches("input"); // Escape ends a rename or a search there
   if (event.key === "Escape" && chat.stream && !isInField && !document.querySelector(":popover-open, dialog[open]")) chat.stop();
 });

@@ -667,7 +667,7 @@ def test_message_to_a_deleted_conversation_is_kept(site: ChatSite, open_chat: Ca
     expect(page.get_by_label("Message", exact=True)).to_have_value("Are you there?")
 
 
-def test_copy_gives_the_markdown(site: ChatSite, open_chat: Callable[..., BrowserUser]) -> None:
+def test_answer_is_rated_and_copied_as_markdown(site: ChatSite, open_chat: Callable[..., BrowserUser]) -> None:
     plan_answers(site, ["- **one**\n- two"])
     person = open_chat(site.held_url)
     person.context.grant_permissions(["clipboard-read", "clipboard-write"])
@@ -676,7 +676,13 @@ def test_copy_gives_the_markdown(site: ChatSite, open_chat: Callable[..., Browse
     send(page, "A list")
     wait_for_end(page)
 
+    page.get_by_role("button", name="Bad answer").click()
+    page.get_by_label("Reason").fill("Three were asked for.")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("status")).to_have_text("Thank you")
+
     for _ in ("streamed", "loaded"):
+        expect(page.get_by_role("button", name="Bad answer")).to_have_attribute("aria-pressed", "true")
         page.get_by_role("button", name="Copy the answer").click()
         eventually(lambda: page.evaluate("navigator.clipboard.readText()") == "- **one**\n- two", within=5)
         page.evaluate("navigator.clipboard.writeText('')")

@@ -18,7 +18,7 @@ from django.utils import timezone
 
 from analytics.events import event_log
 from analytics.events.models import OperationEvent
-from analytics.turns.models import ToolSelection
+from analytics.turns.models import Feedback, ToolSelection
 from chat import access
 from chat.api import base, stream
 from chat.api.stream import MAX_STREAMS
@@ -409,6 +409,27 @@ def test_whole_conversation_has_its_cards(chat: ChatHarness, person: AsyncViewCl
     exported = person.get(f"/chat/api/sessions/{turn.conversation.pk}/export")
     assert exported.json() == whole
     assert "attachment" in exported.headers["Content-Disposition"]
+
+
+def test_thumb_is_passed_on_to_the_gateway_and_stored(chat: ChatHarness, person: AsyncViewClient) -> None:
+    turn = chat.say("Which tasks are late?", "None.")
+    session = f"/chat/api/sessions/{turn.conversation.pk}"
+    path = f"{session}/messages/{turn.message.pk}/feedback"
+    rate = partial(person.post, content_type="application/json")
+
+    assert rate(path, {"thumb": "up"}).status_code == 204
+    assert rate(path, {"thumb": "down", "reason": "One is."}).status_code == 204
+    row = Feedback.objects.get()
+    assert (row.session, row.turn, row.subject) == (str(turn.conversation.pk), str(turn.message.pk), DEMO_SUBJECT)
+    assert (row.thumb, row.reason, row.cohort) == ("down", "One is.", "demo")
+    answer = person.get(session).json()["messages"][-1]
+    assert (answer["thumb"], answer["thumb_reason"]) == ("down", "One is.")
+
+    assert get_code(rate(path, {"thumb": "sideways"})) == (400, "invalid_request")
+    assert get_code(rate(f"{session}/messages/{uuid.uuid4()}/feedback", {"thumb": "up"})) == (404, "not_found")
+    chat.gateway = answer_with(500)
+    assert get_code(rate(path, {"thumb": "up"})) == (503, "gateway_refused")
+    assert Message.objects.get(pk=turn.message.pk).thumb == "down"
 
 
 def test_token_of_a_confirmation_is_never_shown(chat: ChatHarness, person: AsyncViewClient) -> None:
