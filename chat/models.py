@@ -71,6 +71,14 @@ class Conversation(models.Model):
         return self.title or str(self.id)
 
 
+class MessageQuerySet(models.QuerySet["Message"]):
+    """Messages of conversations."""
+
+    def shown(self) -> "MessageQuerySet":
+        """Leave out versions that are not shown, with what follows them: the page and the model read the others."""
+        return self.filter(hidden_under=None)
+
+
 class Message(LeasedRow):
     """What the user or the assistant wrote. A message of the assistant is a turn: it runs until it has a `finish`."""
 
@@ -115,6 +123,20 @@ class Message(LeasedRow):
     cancel_requested = models.BooleanField(default=False)
     heartbeat_at = models.DateTimeField(null=True, blank=True, help_text="While a process of 0.1.0 runs the turn.")
     created_at = models.DateTimeField(default=timezone.now)
+    # An edited question, or another answer to it, is a new version of the message: one of them is shown.
+    version_of = models.ForeignKey(
+        "self", models.CASCADE, null=True, blank=True, related_name="versions", help_text="The first version."
+    )
+    hidden_under = models.ForeignKey(
+        "self",
+        models.CASCADE,
+        null=True,
+        blank=True,
+        related_name="hidden",
+        help_text="The version that it is or follows, while another version is shown.",
+    )
+
+    objects = MessageQuerySet.as_manager()
 
     class Meta:
         ordering = ["conversation", "position"]

@@ -1,4 +1,4 @@
-"""Conversations of the caller: list, search, suggest, read, rename, delete, export; rate an answer; cancel a turn."""
+"""Conversations of the caller: list, search, suggest, read, rename, delete, export; their answers: rate, cancel."""
 
 from typing import Any
 
@@ -6,8 +6,8 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonRespons
 
 from chat.access import Identity
 from chat.api.base import api_view, run_with_identity
-from chat.api.requests import CancelRequest, FeedbackRequest, RenameRequest, read_body
-from chat.conversations import ratings, store
+from chat.api.requests import CancelRequest, FeedbackRequest, RenameRequest, VersionRequest, read_body
+from chat.conversations import ratings, store, transcript, versions
 from chat.errors import ApiError
 from chat.gateway import service_suggestions
 
@@ -44,7 +44,7 @@ async def conversation(request: HttpRequest, session_id: str) -> HttpResponseBas
         if request.method == "DELETE":
             store.delete(identity.subject, str(session_id))
             return None
-        return store.read_whole(identity.subject, str(session_id))
+        return transcript.read_shown(identity.subject, str(session_id))
 
     content = await run_with_identity(request, work)
     return JsonResponse(content) if content is not None else HttpResponse(status=204)
@@ -53,7 +53,7 @@ async def conversation(request: HttpRequest, session_id: str) -> HttpResponseBas
 @api_view("GET")
 async def export(request: HttpRequest, session_id: str) -> HttpResponseBase:
     """Return a conversation as a file: JSON with everything that is stored about it."""
-    content = await run_with_identity(request, lambda identity: store.read_whole(identity.subject, str(session_id)))
+    content = await run_with_identity(request, lambda identity: transcript.read_all(identity.subject, str(session_id)))
     headers = {"Content-Disposition": f'attachment; filename="conversation-{session_id}.json"'}
     return JsonResponse(content, headers=headers, json_dumps_params={"indent": 2, "ensure_ascii": False})
 
@@ -79,6 +79,18 @@ async def rate(request: HttpRequest, session_id: str, message_id: str) -> HttpRe
 
     await run_with_identity(request, work)
     return HttpResponse(status=204)
+
+
+@api_view("POST")
+async def show_version(request: HttpRequest, session_id: str) -> HttpResponseBase:
+    """Show another version of a message, and return the conversation with what follows it."""
+
+    def work(identity: Identity) -> dict[str, Any]:
+        message_id = read_body(request, VersionRequest)["message_id"]
+        versions.show_version(identity.subject, str(session_id), str(message_id))
+        return transcript.read_shown(identity.subject, str(session_id))
+
+    return JsonResponse(await run_with_identity(request, work))
 
 
 @api_view("GET", "POST", "PUT", "PATCH", "DELETE")

@@ -36,19 +36,22 @@ class DecisionField(serializers.Serializer[Any]):
 
 
 class StreamRequest(serializers.Serializer[Any]):
-    """A message, or a decision about a call of the conversation."""
+    """A message, another answer to an earlier one, or a decision about a call of the conversation."""
 
     message = TextField(max_length=MAX_MESSAGE, required=False)
     session_id = serializers.UUIDField(required=False, allow_null=True)
     context = ContextField(required=False, allow_null=True)  # type: ignore[assignment]
     decision = DecisionField(required=False, allow_null=True)
+    replaces = serializers.UUIDField(required=False, allow_null=True)
+    repeat_writes = serializers.BooleanField(required=False)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Check that there is something to answer."""
-        if bool(attrs.get("message")) == bool(attrs.get("decision")):
+        if bool(attrs.get("message") or attrs.get("replaces")) == bool(attrs.get("decision")):
             raise serializers.ValidationError("Send either message or decision.")
-        if attrs.get("decision") and not attrs.get("session_id"):
-            raise serializers.ValidationError("A decision needs session_id, its conversation.")
+        for name in ("decision", "replaces"):
+            if attrs.get(name) and not attrs.get("session_id"):
+                raise serializers.ValidationError(f"{name} needs session_id, its conversation.")
         decision = attrs.pop("decision", None)
         return attrs | {"decisions": [decision] if decision else []}
 
@@ -67,6 +70,12 @@ class ProtocolRequest(serializers.Serializer[Any]):
         if len({each["call_id"] for each in decisions}) < len(decisions):
             raise serializers.ValidationError("Decide about each call once.")
         return decisions
+
+
+class VersionRequest(serializers.Serializer[Any]):
+    """Which version of a message to show."""
+
+    message_id = serializers.UUIDField()
 
 
 class CancelRequest(serializers.Serializer[Any]):

@@ -82,6 +82,8 @@ def start(identity: Identity, body: Mapping[str, Any], session_id: str | None, *
         creates=creates,
         context=body.get("context"),
         decisions=[UserDecision(str(each["call_id"]), each["approve"]) for each in body.get("decisions", ())],
+        replaces=str(body["replaces"]) if body.get("replaces") else None,
+        repeats_writes=body.get("repeat_writes", False),
         at=datetime.now(UTC),
     )
     return turn_runner.run_in_thread(new, identity.credentials).turn_id

@@ -7,6 +7,7 @@ urlpatterns = [
     path("sessions", conversations.conversations, name="chat_sessions"),
     path("sessions/<uuid:session_id>", conversations.conversation, name="chat_session"),
     path("sessions/<uuid:session_id>/cancel", conversations.cancel, name="chat_cancel"),
+    path("sessions/<uuid:session_id>/version", conversations.show_version, name="chat_version"),
     path("sessions/<uuid:session_id>/export", conversations.export, name="chat_export"),
     path("suggestions", conversations.suggestions, name="chat_suggestions"),
     path("sessions/<uuid:session_id>/messages/<uuid:message_id>/feedback", conversations.rate, name="chat_rate"),

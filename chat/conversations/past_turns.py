@@ -33,7 +33,8 @@ def load_past_turns(conversation: Conversation, *, before: int, learn: Callable[
     if before <= 1:
         return []
     messages = list(
-        conversation.messages.filter(position__gt=conversation.summarised_until, position__lt=before)
+        conversation.messages.shown()
+        .filter(position__gt=conversation.summarised_until, position__lt=before)
         .prefetch_related("calls")
         .order_by("-position")[: 2 * MAX_TURNS]
     )[::-1]

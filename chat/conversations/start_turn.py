@@ -4,14 +4,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
-from django.db import IntegrityError, connection, transaction
+from django.db import IntegrityError, transaction
 from django.db.models import Q
 
 from chat.context.layers import GLOBAL
-from chat.conversations.store import get_conversation
+from chat.conversations import versions
+from chat.conversations.store import get_conversation, lock_subject
 from chat.conversations.summaries import shorten_title
+from chat.conversations.versions import Replaced
 from chat.errors import ApiError
 from chat.events import failed_turns
 from chat.models import Conversation, Message, ToolCall
@@ -33,12 +35,26 @@ class UserDecision:
 
 @dataclass(frozen=True, slots=True)
 class NewTurn:
-    """A turn to run. `message` is empty if it goes on after decisions."""
+    """A turn to run. Without a `question` it goes on after decisions.
+
+    `versions` are the ids of all versions of the message that it is another version of.
+    """
 
     conversation: Conversation
     turn: Message
-    message: str
+    question: Message | None
     decisions: tuple[UserDecision, ...]
+    versions: Sequence[UUID] = ()
+
+    @property
+    def message(self) -> str:
+        """What the user wrote."""
+        return self.question.text if self.question else ""
+
+    @property
+    def begins_at(self) -> int:
+        """The position of its first message."""
+        return (self.question or self.turn).position
 
 
 def start_turn(
@@ -50,25 +66,35 @@ def start_turn(
     decisions: Sequence[UserDecision],
     at: datetime,
     creates: bool = False,
+    replaces: str | None = None,
+    repeats_writes: bool = False,
 ) -> NewTurn:
     """Store the messages of a new turn. Without a session there is a new conversation; with `creates` it gets that id.
 
-    Raises ApiError: 404 for a conversation of somebody else, 409 while a turn runs in it or if a decision comes too
-    late, 429 over a limit.
+    `replaces` is the id of a question: with a message it is edited, without one it gets another answer.
+
+    Raises ApiError: 404 for a conversation of somebody else, 409 while a turn runs in it, if a decision comes too late
+    or if what is replaced has written, 429 over a limit.
     """
     failed_turns.mark_dead_turns_sometimes()
     try:
         with transaction.atomic():
-            _lock_subject(subject)
+            lock_subject(subject)
             _check_limits(subject, at)
             conversation = _get_or_create(subject, session_id, message, context, at, creates=creates and not decisions)
             for decision in decisions:
                 _check_decision(conversation, decision)
-            turn = _add_messages(conversation, message, at)
+            replaced = (
+                versions.hide_version(conversation, replaces, is_edit=bool(message), repeats_writes=repeats_writes)
+                if replaces
+                else None
+            )
+            question, turn = _add_messages(conversation, message, at, replaced)
     except IntegrityError:
-        text = "An answer is still being written in this conversation. Wait until it ends, or cancel it."
-        raise ApiError(409, "turn_running", text) from None
-    return NewTurn(conversation, turn, message, tuple(decisions))
+        raise ApiError(409, "turn_running", versions.RUNNING) from None
+    new_version = question if message else turn
+    ids = versions.map_versions(conversation).get(new_version.pk, ()) if replaced and new_version else ()
+    return NewTurn(conversation, turn, question, tuple(decisions), ids)
 
 
 def _get_or_create(
@@ -97,29 +123,26 @@ def _get_or_create(
     return conversation
 
 
-def _add_messages(conversation: Conversation, message: str, at: datetime) -> Message:
+def _add_messages(
+    conversation: Conversation, message: str, at: datetime, replaced: Replaced | None
+) -> tuple[Message | None, Message]:
+    """Store the turn, after the user's message if there is one. Return the question of the turn, and the turn."""
     last = conversation.messages.order_by("-position").values_list("position", flat=True).first() or 0
-    messages = [
-        Message(conversation=conversation, position=last + 1, role=Message.Role.USER, text=message, created_at=at)
-        for message in ([message] if message else [])
-    ]
-    position = last + len(messages) + 1
+    question = Message(
+        conversation=conversation, position=last + 1, role=Message.Role.USER, text=message, created_at=at
+    )
+    new = [question] if message else []
     turn = Message(
         conversation=conversation,
-        position=position,
+        position=last + len(new) + 1,
         role=Message.Role.ASSISTANT,
         created_at=at,
         **leases.begin(failed_turns.LEASE),
     )
-    Message.objects.bulk_create([*messages, turn])
-    return turn
-
-
-def _lock_subject(subject: str) -> None:
-    """Let a subject's requests count one after the other. On SQLite the transaction does that."""
-    if connection.vendor == "postgresql":
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"chat:{subject}"])
+    if replaced:
+        (question if message else turn).version_of = replaced.first_version
+    Message.objects.bulk_create([*new, turn])
+    return question if message else replaced and replaced.question, turn
 
 
 def _check_limits(subject: str, at: datetime) -> None:
@@ -143,7 +166,8 @@ def _count_seconds(wait: timedelta) -> int:
 
 def _check_decision(conversation: Conversation, decision: UserDecision) -> None:
     """Refuse a decision about a call that does not wait for one, or no longer."""
-    call = ToolCall.objects.filter(pk=decision.call_id, message__conversation=conversation).first()
+    calls = ToolCall.objects.filter(message__conversation=conversation, message__hidden_under=None)
+    call = calls.filter(pk=decision.call_id).first()
     if call is None or call.status != Status.CONFIRM or _has_message_after(conversation, call):
         text = "This call no longer waits for an answer. Ask for it again in a new message."
         raise ApiError(409, "not_waiting", text)
@@ -151,4 +175,4 @@ def _check_decision(conversation: Conversation, decision: UserDecision) -> None:
 
 def _has_message_after(conversation: Conversation, call: ToolCall) -> bool:
     """Return whether the user wrote something else since."""
-    return conversation.messages.filter(role=Message.Role.USER, position__gt=call.message.position).exists()
+    return conversation.messages.shown().filter(role=Message.Role.USER, position__gt=call.message.position).exists()

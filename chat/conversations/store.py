@@ -1,16 +1,17 @@
-"""Find and change conversations and their turns, as the API shows them."""
+"""Find and change conversations, as the API shows them."""
 
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
+from django.db import connection
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from rest_framework import serializers
 
 from chat.context.layers import CALENDAR, GLOBAL, PROJECT, TASK
 from chat.errors import ApiError
-from chat.events import event_writer, failed_turns
-from chat.models import Conversation, Message, ToolCall
+from chat.events import event_writer
+from chat.models import Conversation, Message
 from core.text import lists
 
 
@@ -27,6 +28,13 @@ def get_conversation(subject: str, session_id: str) -> Conversation:
     return conversation
 
 
+def lock_subject(subject: str) -> None:
+    """Let a subject's requests change conversations one after the other. On SQLite the transaction does that."""
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"chat:{subject}"])
+
+
 def describe_conversation(conversation: Conversation) -> dict[str, Any]:
     """Return {id, title, title_by, context, created_at, updated_at}."""
     return {
@@ -36,46 +44,6 @@ def describe_conversation(conversation: Conversation) -> dict[str, Any]:
         "context": conversation.context,
         "created_at": conversation.created_at.isoformat(),
         "updated_at": conversation.updated_at.isoformat(),
-    }
-
-
-def describe_message(message: Message) -> dict[str, Any]:
-    """Return a message; one of the assistant with what served it, what it cost and its calls."""
-    shared = {
-        "id": str(message.pk),
-        "role": message.role,
-        "text": message.text,
-        "created_at": message.created_at.isoformat(),
-    }
-    if message.role == Message.Role.USER:
-        return shared
-    return shared | {
-        "surface": message.surface,
-        "release": message.release,
-        "cohort": message.cohort,
-        "layers": message.layers,
-        "usage": message.usage,
-        "written": message.written,
-        "finish": message.finish,
-        "error": message.error,
-        "thumb": message.thumb,
-        "thumb_reason": message.thumb_reason,
-        "calls": [describe_call(call) for call in message.calls.all()],
-    }
-
-
-def describe_call(call: ToolCall) -> dict[str, Any]:
-    """Return a call with its answer."""
-    return {
-        "id": str(call.pk),
-        "name": call.name,
-        "op": call.op,
-        "args": call.args,
-        "status": call.status,
-        "envelope": call.envelope,
-        "duration_ms": call.duration_ms,
-        "trace_id": call.trace_id,
-        "text_before": call.text_before,
     }
 
 
@@ -100,19 +68,6 @@ def list_page(subject: str, *, query: str, cursor: str, size: int) -> dict[str, 
     return {
         "conversations": conversations,
         "next_cursor": lists.encode_cursor(f"{last.updated_at.isoformat()} {last.pk}"),
-    }
-
-
-def read_whole(subject: str, session_id: str) -> dict[str, Any]:
-    """Return a conversation with all messages and calls. Raises ApiError."""
-    failed_turns.mark_dead_turns()
-    conversation = get_conversation(subject, session_id)
-    messages = conversation.messages.prefetch_related("calls").order_by("position")
-    return {
-        **describe_conversation(conversation),
-        "tokens": conversation.tokens,
-        "dollars": float(conversation.dollars),
-        "messages": [describe_message(message) for message in messages],
     }
 
 

@@ -62,7 +62,8 @@ def compress_when_long(conversation: Conversation, *, last: int) -> bool:
 @gives_connection_back
 def _find_last_summarised(conversation: Conversation) -> int | None:
     """Return the position of the last turn that a summary would hold. None if there are too few turns."""
-    turns = conversation.messages.filter(role=Message.Role.ASSISTANT, position__gt=conversation.summarised_until)
+    answers = conversation.messages.shown().filter(role=Message.Role.ASSISTANT)
+    turns = answers.filter(position__gt=conversation.summarised_until)
     positions = list(turns.exclude(finish="").order_by("position").values_list("position", flat=True))
     old = positions[:-KEPT_TURNS][: past_turns.MAX_TURNS]  # more than that is left to the next time
     return old[-1] if old else None

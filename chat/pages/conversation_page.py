@@ -15,7 +15,7 @@ from django.views.decorators.http import require_safe
 
 from chat.access import get_subject
 from chat.context.layers import GLOBAL
-from chat.conversations import store
+from chat.conversations import store, transcript, versions
 from chat.conversations.store import ContextField, describe_conversation, get_conversation
 from chat.errors import ApiError
 from chat.events import failed_turns
@@ -102,11 +102,11 @@ def build_context(subject: str, *, session_id: str | None, place: dict[str, Any]
     }
     if session_id is None:
         place = place or {"type": GLOBAL}
-        names = show_messages([]).names
+        names = show_messages([], {}).names
         return shared | {"conversation": None, "messages": [], "place": place, **_name_place(place, names)}
     failed_turns.mark_dead_turns()
     row = get_conversation(subject, session_id)
-    shown = show_messages(list(row.messages.prefetch_related("calls").order_by("position")))
+    shown = show_messages(transcript.load_shown(row), versions.map_versions(row))
     return shared | {
         "conversation": describe_conversation(row),
         "messages": shown.messages,

@@ -1,9 +1,10 @@
 """Messages as the page shows them: questions as text, answers as HTML with cards, what was written, and figures."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any
+from uuid import UUID
 
 from chat.markdown import render_markdown
 from chat.models import Message, ToolCall
@@ -59,6 +60,16 @@ class Figures:
 
 
 @dataclass(frozen=True, slots=True)
+class ShownVersions:
+    """Which of how many versions of a message is shown, and the ids of its neighbours, empty at the ends."""
+
+    number: int
+    count: int
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
 class ShownMessage:
     """A question, or an answer with everything below it. `state` is the turn's finish, "waiting" while it runs."""
 
@@ -72,6 +83,7 @@ class ShownMessage:
     is_retryable: bool = False
     thumb: str = ""
     thumb_reason: str = ""
+    versions: ShownVersions | None = None
     figures: Figures | None = None
 
 
@@ -83,36 +95,28 @@ class ShownConversation:
     names: NamesSeen = field(default_factory=lambda: NamesSeen({}))
 
 
-def show_messages(messages: Sequence[Message]) -> ShownConversation:
+def show_messages(messages: Sequence[Message], versions: Mapping[UUID, Sequence[UUID]]) -> ShownConversation:
     """Return the messages of a conversation, in order, with their calls prefetched.
 
-    A question that was sent again because its answer failed before it had begun is shown once. The page does the same
-    (static/chat/transcript.js).
+    `versions` are the ids of all versions of those messages that have several.
     """
     shown = ShownConversation()
     last_question = max((each.position for each in messages if each.role == Message.Role.USER), default=0)
-    for message in _drop_failed_attempts(messages):
-        if message.role == Message.Role.USER:
-            shown.messages.append(ShownMessage(str(message.pk), True, message.text))
-        else:
-            shown.messages.append(_show_answer(message, shown.names, is_waiting=message.position > last_question))
-    return shown
-
-
-def _drop_failed_attempts(messages: Sequence[Message]) -> list[Message]:
-    shown: list[Message] = []
     for message in messages:
-        if message.role == Message.Role.USER and len(shown) >= 2:
-            question, answer = shown[-2:]
-            if _has_failed_early(answer) and question.role == message.role and question.text == message.text:
-                del shown[-2:]
-        shown.append(message)
+        if message.role == Message.Role.USER:
+            row = ShownMessage(str(message.pk), True, message.text)
+        else:
+            row = _show_answer(message, shown.names, is_waiting=message.position > last_question)
+        shown.messages.append(replace(row, versions=_show_versions(message.pk, versions.get(message.pk, ()))))
     return shown
 
 
-def _has_failed_early(answer: Message) -> bool:
-    has_failed = answer.finish in (Finish.ERROR, Finish.INTERRUPTED)
-    return has_failed and not answer.text.strip() and not answer.written and not answer.calls.all()
+def _show_versions(id: UUID, ids: Sequence[UUID]) -> ShownVersions | None:
+    if id not in ids:  # a failed answer is no version to go back to
+        return None
+    at = ids.index(id)
+    before, after = ids[at - 1] if at else "", ids[at + 1] if at + 1 < len(ids) else ""
+    return ShownVersions(at + 1, len(ids), str(before), str(after))
 
 
 def _show_answer(message: Message, names: NamesSeen, *, is_waiting: bool) -> ShownMessage:

@@ -68,7 +68,15 @@ def check_capacity() -> None:
 def run_in_thread(new: NewTurn, credentials: Credentials) -> TurnLog:
     """Start a turn and return its log, whose first event is there already. Raises ApiError if that fails."""
     turn_log, abort = TurnLog(str(new.turn.pk)), Abort()
-    turn_log.append("session", {"session_id": str(new.conversation.pk), "message_id": str(new.turn.pk)})
+    turn_log.append(
+        "session",
+        {
+            "session_id": str(new.conversation.pk),
+            "message_id": str(new.turn.pk),
+            **({"question_id": str(new.question.pk)} if new.question else {}),
+            **({"versions": [str(each) for each in new.versions]} if new.versions else {}),
+        },
+    )
     try:
         runner = TurnRunner(new, credentials, turn_log, abort)
         event_writer.add_turn(turn_log, abort.set)
@@ -176,8 +184,7 @@ class TurnRunner:
 
     def _build_base(self, toolset: Mapping[str, Any], names: NamesSeen) -> list[dict[str, Any]]:
         """Return the messages before the turn's first answer: system, history and what the user wrote."""
-        before = self._turn.position - (1 if self._new.message else 0)  # the message of this turn
-        turns = past_turns.load_past_turns(self._conversation, before=before, learn=names.learn)
+        turns = past_turns.load_past_turns(self._conversation, before=self._new.begins_at, learn=names.learn)
         context = load_context(self._gateway.load_context, place=self._place, toolset=toolset, at=datetime.now(UTC))
         names.learn_names(context.names)
         history = build_history(turns, summary=self._conversation.summary, budget=budgets.HISTORY - budgets.LAST_TURN)

@@ -5,6 +5,7 @@ import { ApiProblem, sendJson } from "./api.js";
 import { readSource } from "./answer.js";
 import { byId, readData } from "./dom.js";
 import { Outcome, TurnStream } from "./turn_stream.js";
+import { confirmRepeat, showVersions, startEdit } from "./versions.js";
 
 const RATE_LIMITED = 429;
 const SERVER_ERROR = 500;
@@ -17,6 +18,7 @@ export class Chat {
     this.id = document.body.dataset.conversation;
     this.stream = null;
     this.answer = null;
+    this.question = null; // that the page has added
     this.messageId = "";
     this.isStopping = false;
   }
@@ -24,10 +26,9 @@ export class Chat {
   /** Send a message. If it is refused, its text goes back into the field. */
   async send(text) {
     if (this.stream) return;
-    const failed = this.transcript.findFailedAttempt(text);
     const question = this.transcript.addQuestion(text);
     const body = { message: text, ...(this.id ? { session_id: this.id } : { context: readData("place-data") }) };
-    const problem = await this.run((stream) => stream.start(body), { onAccepted: () => this.accept(text, failed) });
+    const problem = await this.run((stream) => stream.start(body), { question, onAccepted: () => this.accept(text) });
     if (problem) {
       this.transcript.remove(question);
       this.composer.restore(text);
@@ -35,16 +36,54 @@ export class Chat {
     }
   }
 
-  accept(text, failedAttempt) {
-    this.transcript.remove(...failedAttempt);
+  accept(text) {
     this.transcript.closeQuestions();
     this.conversations.moveToTop(this.id, text);
   }
 
-  /** Send the last question again. */
-  retry() {
-    const text = this.transcript.readLastQuestion();
-    if (text && this.composer.canSend()) this.send(text);
+  /** Ask the last question again, for another answer. */
+  answerAgain() {
+    const question = this.transcript.findLastQuestion();
+    if (question && this.composer.canSend()) this.replace(question);
+  }
+
+  edit(question) {
+    if (this.composer.canSend()) startEdit(question, (text) => this.replace(question, text));
+  }
+
+  /** Replace the answer to a question by another one; with a text, the question too. Ask if something was written. */
+  async replace(question, text = "") {
+    const writes = this.transcript.listWrites(question);
+    if (writes.length && !(await confirmRepeat(writes))) return;
+    const putBack = this.transcript.takeOut(question, { isEdited: Boolean(text) });
+    const edited = text ? this.transcript.addQuestion(text) : null;
+    const body = {
+      session_id: this.id,
+      replaces: question.dataset.message,
+      ...(text ? { message: text } : {}),
+      ...(writes.length ? { repeat_writes: true } : {}),
+    };
+    const onAccepted = () => this.conversations.moveToTop(this.id);
+    const problem = await this.run((stream) => stream.start(body), { question: edited, onAccepted });
+    if (!problem) return;
+    edited?.remove();
+    putBack();
+    if (text) startEdit(question, (changed) => this.replace(question, changed), text);
+    this.explain(problem, text ? {} : { retry: () => this.replace(question) });
+  }
+
+  /** Show another version of a message, with what follows it. */
+  async showVersion(id) {
+    if (this.stream) return;
+    showAlert("");
+    try {
+      await sendJson("POST", `sessions/${this.id}/version`, { message_id: id });
+    } catch (problem) {
+      this.explain(problem);
+      return;
+    }
+    await this.transcript.reload();
+    document.querySelector(`[data-message="${CSS.escape(id)}"] [data-version]:enabled`)?.focus();
   }
 
   /** Answer the question about a call. */
@@ -99,9 +138,10 @@ export class Chat {
   }
 
   /** Follow one turn to its end. Return the ApiProblem if it did not start. */
-  async run(follow, { answer = this.transcript.addAnswer(), onAccepted = () => {} } = {}) {
+  async run(follow, { question = null, answer = this.transcript.addAnswer(), onAccepted = () => {} } = {}) {
     showAlert("");
     this.answer = answer;
+    this.question = question;
     this.onAccepted = onAccepted;
     this.stream = new TurnStream({
       onEvent: (type, data) => this.show(type, data),
@@ -141,9 +181,11 @@ export class Chat {
     HANDLERS[type]?.(this, data);
   }
 
-  noteSession({ session_id: id, message_id: messageId }) {
+  noteSession({ session_id: id, message_id: messageId, question_id: questionId, versions }) {
     this.messageId = messageId;
     this.answer.setId(messageId);
+    if (this.question) this.question.dataset.message = questionId;
+    if (versions) showVersions(this.question ?? this.answer.element, versions);
     if (!this.id) {
       this.id = document.body.dataset.conversation = id;
       this.composer.moveTo(id);
@@ -208,6 +250,7 @@ const REMEDIES = {
     label: "Show it",
     action: () => location.reload(),
   },
+  has_written: { text: "An answer has changed something since.", label: "Show it", action: () => location.reload() },
   not_found: { text: "This conversation was deleted.", label: "New chat", action: (chat) => chat.startNew() },
   not_signed_in: { text: "You were signed out.", label: "Sign in", action: () => location.reload() },
   csrf_failed: {

@@ -22,12 +22,14 @@ const chat = new Chat({ transcript, composer, conversations });
 document.addEventListener("click", (event) => {
   const button = event.target.closest("button");
   if (!button) return;
-  const { send, action, decide, thumb } = button.dataset;
+  const { send, action, decide, thumb, version } = button.dataset;
   if (send && composer.canSend()) chat.send(send);
   if (action === "copy") copyAnswer(button.closest(".answer"));
   if (thumb) giveThumb(button);
   if (action === "close-reason") closeReason(button.form);
-  if (action === "retry") chat.retry();
+  if (action === "retry") chat.answerAgain();
+  if (action === "edit") chat.edit(button.closest(".question"));
+  if (version) chat.showVersion(version);
   if (decide) chat.decide(button.closest(".card"), decide === "approve");
   if (send || action === "retry" || decide) moveFocus();
 });

@@ -43,9 +43,8 @@ export class Transcript {
     return last?.matches('.answer[data-state="waiting"]') ? new Answer(last) : null;
   }
 
-  /** Return the text of the last question, empty if there is none. */
-  readLastQuestion() {
-    return [...this.element.querySelectorAll(".question-text")].at(-1)?.textContent ?? "";
+  findLastQuestion() {
+    return [...this.element.querySelectorAll(".question")].at(-1);
   }
 
   /** Close the questions about calls: the user went on without an answer to them. */
@@ -53,15 +52,28 @@ export class Transcript {
     this.element.querySelectorAll('.card[data-status="confirm"]').forEach(leaveUndone);
   }
 
-  /** Return the last question and its answer if it is this question and its answer failed before it had begun.
-   *
-   * chat/pages/shown_messages.py leaves them out, too, once the question was sent again. */
-  findFailedAttempt(text) {
-    const answer = this.element.lastElementChild;
-    const question = answer?.previousElementSibling;
-    const isFailed = answer?.matches('.answer:is([data-state="error"], [data-state="interrupted"])');
-    const isEmpty = isFailed && !answer.querySelector(".pieces > *") && answer.querySelector(".ledger").hidden;
-    return isEmpty && question?.querySelector(".question-text")?.textContent === text ? [question, answer] : [];
+  /** Return what the answers after a question have written, in words. */
+  listWrites(question) {
+    return listAfter(question).flatMap((answer) => {
+      const lines = answer.querySelectorAll('.ledger li[data-done="true"]');
+      return [...lines].map((line) => line.textContent);
+    });
+  }
+
+  /** Take out what follows a question, or also the question. Return a function that puts it back. */
+  takeOut(question, { isEdited }) {
+    const taken = [...(isEdited ? [question] : []), ...listAfter(question)];
+    taken.forEach((each) => each.remove());
+    return () => this.element.append(...taken);
+  }
+
+  /** Read the messages from the server again. */
+  async reload() {
+    const response = await fetch(location.href);
+    const page = new DOMParser().parseFromString(await response.text(), "text/html");
+    const transcript = page.getElementById("transcript");
+    if (transcript) this.element.replaceChildren(...transcript.children);
+    else location.reload(); // signed out, or deleted
   }
 
   /** Take back what was added for a message that was refused. */
@@ -106,4 +118,9 @@ export class Transcript {
     this.follows = true;
     this.scroller.scrollTop = this.scroller.scrollHeight;
   }
+}
+
+function listAfter(question) {
+  const all = [...question.parentElement.children];
+  return all.slice(all.indexOf(question) + 1);
 }

@@ -234,6 +234,7 @@ def test_check_of_a_key_leaves_no_trace_in_the_gateway(chat: ChatHarness) -> Non
         {"message": "Hello", "context": {"type": "moon"}},
         {"message": "Hello", "decision": {"call_id": str(uuid.uuid4()), "approve": True}},
         {"decision": {"call_id": str(uuid.uuid4()), "approve": True}},
+        {"replaces": str(uuid.uuid4())},
         {"message": 5},
     ],
 )
@@ -407,7 +408,10 @@ def test_whole_conversation_has_its_cards(chat: ChatHarness, person: AsyncViewCl
     assert answer["calls"][0]["envelope"] == turn.of_type("tool")[1]["envelope"]
     assert answer["layers"] == turn.of_type("context")[0]["layers"]
     exported = person.get(f"/chat/api/sessions/{turn.conversation.pk}/export")
-    assert exported.json() == whole
+    stored = {"version_of": None, "hidden_under": None}
+    for message in whole["messages"]:
+        assert message.pop("versions") == [message["id"]]
+    assert exported.json() == {**whole, "messages": [each | stored for each in whole["messages"]]}
     assert "attachment" in exported.headers["Content-Disposition"]
 
 

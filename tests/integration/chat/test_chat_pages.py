@@ -284,18 +284,19 @@ def test_answer_that_failed_can_be_sent_again(http: HttpClient) -> None:
     assert re.search(r'data-action="retry">Try again', page)
 
 
-@pytest.mark.parametrize(("text", "shown"), [("", 1), ("It began", 2)], ids=["at once", "later"])
-def test_question_that_was_sent_again_is_shown_once_if_it_failed_at_once(
-    http: HttpClient, text: str, shown: int
-) -> None:
-    conversation = create_answer(text=text, question="Again", finish="error", error={"message": "Away."})
-    Message.objects.create(conversation=conversation, position=3, role="user", text="Again")
-    Message.objects.create(conversation=conversation, position=4, role="assistant", text="Now.", finish="stop")
+def test_versions_of_a_message_can_be_switched(http: HttpClient) -> None:
+    conversation = create_answer(text="First.")
+    first = conversation.messages.get(role="assistant")
+    Message.objects.filter(pk=first.pk).update(hidden_under=first)
+    turn = {"conversation": conversation, "role": "assistant", "finish": "stop"}
+    Message.objects.create(**turn, position=3, text="Second.", version_of=first)
     page = read_page(http, conversation)
 
-    assert page.count('<div class="question-text">Again</div>') == shown
-    assert page.count("Away.") == shown - 1
-    assert "<p>Now.</p>" in page
+    assert "<p>Second.</p>" in page
+    assert "<p>First.</p>" not in page
+    assert '<span class="versions-count">2/2</span>' in page
+    assert f'data-version="{first.pk}" aria-label="Previous version">' in page
+    assert 'aria-label="Next version" disabled>' in page
 
 
 def test_list_marks_conversations_that_are_answering(http: HttpClient) -> None:

@@ -92,6 +92,16 @@ class ChatHarness:
         """Send a message and run the turn. `answers` are those of the model, one for each request."""
         return self._run(answers, message=message, session_id=session, context=context, decisions=())
 
+    def replace(
+        self, turn: TurnResult, *answers: Answer, message: str = "", repeats_writes: bool = False
+    ) -> TurnResult:
+        """Answer the question of a turn again, or edit it, and run the turn."""
+        questions = turn.conversation.messages.filter(role="user", position__lt=turn.message.position)
+        question = questions.latest("position")
+        more = {"replaces": str(question.pk), "repeats_writes": repeats_writes}
+        session = str(turn.conversation.pk)
+        return self._run(answers, message=message, session_id=session, context=None, decisions=(), **more)
+
     def decide(self, turn: TurnResult, *answers: Answer, approve: bool, call_id: str = "") -> TurnResult:
         """Decide about the first call that waits in a turn, or about another one, and go on."""
         waiting = next(each for each in turn.calls if each.status == ToolCall.Status.CONFIRM)
