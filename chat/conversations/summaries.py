@@ -1,6 +1,7 @@
 """Summaries of earlier turns, and titles of conversations, written by the fast model."""
 
 import logging
+import re
 from collections.abc import Callable
 
 from django.db import DatabaseError, InterfaceError
@@ -10,7 +11,7 @@ from chat.context import budgets
 from chat.context.history import PastTurn, build_history, describe_last_turn
 from chat.context.shortening.clipping import clip_to_tokens
 from chat.conversations import past_turns, turn_store
-from chat.models import MAX_TITLE, Conversation, Message
+from chat.models import Conversation, Message
 from core import llm
 from core.database.deadlines import Deadline
 
@@ -25,6 +26,10 @@ SUMMARY_INSTRUCTION = (
     "nothing. Answer with the summary only."
 )
 MAX_WORDS = 6
+MAX_MADE_TITLE = 40  # characters; a title by a person can be longer
+MIN_SENTENCE_SPACES = 2  # a shorter first sentence is a greeting
+SMALL_WORDS = frozenset("a an the and or of to for with in on at by my our then that from into".split())  # no good ends
+_SENTENCE = re.compile(r"([^.?!:;]{1,200}[.?!:;])\s")
 MAX_POSITION = 6  # of the answer after which no more titles are tried
 TITLE_SECONDS = 3  # the end of the answer waits for it
 MAX_READ_TEXT = 1_500  # characters of the question and of the answer
@@ -95,12 +100,18 @@ def _describe(turn: PastTurn) -> str:
 
 
 def shorten_title(message: str) -> str:
-    """Return the beginning of a message as a title: whole words, at most 60 characters."""
-    line = " ".join(message.split())
-    if len(line) <= MAX_TITLE:
-        return line
-    words = line[: MAX_TITLE - 1].rpartition(" ")[0] or line[: MAX_TITLE - 1]
-    return f"{words}…"
+    """Return the beginning of a message as a title: its first sentence, or whole words of it, at most 40 characters."""
+    text = " ".join(message[:MAX_READ_TEXT].split())
+    sentence = _SENTENCE.match(text)
+    if sentence and sentence[1].count(" ") >= MIN_SENTENCE_SPACES:
+        text = sentence[1]
+    text = text.rstrip(".:; ")
+    if len(text) <= MAX_MADE_TITLE:
+        return text
+    words = text[:MAX_MADE_TITLE].rpartition(" ")[0].split() or [text[: MAX_MADE_TITLE - 1]]
+    while len(words) > 1 and words[-1].lower().strip(",") in SMALL_WORDS:
+        words.pop()
+    return f"{' '.join(words).rstrip(',.:; ')}…"
 
 
 def choose_title(conversation: Conversation, turn: Message, *, question: str, spent: Count) -> str:

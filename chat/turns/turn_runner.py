@@ -73,6 +73,7 @@ def run_in_thread(new: NewTurn, credentials: Credentials) -> TurnLog:
         {
             "session_id": str(new.conversation.pk),
             "message_id": str(new.turn.pk),
+            "title": new.conversation.title,
             **({"question_id": str(new.question.pk)} if new.question else {}),
             **({"versions": [str(each) for each in new.versions]} if new.versions else {}),
         },

@@ -28,7 +28,7 @@ export class Chat {
     if (this.stream) return;
     const question = this.transcript.addQuestion(text);
     const body = { message: text, ...(this.id ? { session_id: this.id } : { context: readData("place-data") }) };
-    const problem = await this.run((stream) => stream.start(body), { question, onAccepted: () => this.accept(text) });
+    const problem = await this.run((stream) => stream.start(body), { question, onAccepted: (title) => this.accept(title) });
     if (problem) {
       this.transcript.remove(question);
       this.composer.restore(text);
@@ -36,9 +36,9 @@ export class Chat {
     }
   }
 
-  accept(text) {
+  accept(title) {
     this.transcript.closeQuestions();
-    this.conversations.moveToTop(this.id, text);
+    this.conversations.moveToTop(this.id, title);
   }
 
   /** Ask the last question again, for another answer. */
@@ -63,7 +63,7 @@ export class Chat {
       ...(text ? { message: text } : {}),
       ...(writes.length ? { repeat_writes: true } : {}),
     };
-    const onAccepted = () => this.conversations.moveToTop(this.id);
+    const onAccepted = (title) => this.conversations.moveToTop(this.id, title);
     const problem = await this.run((stream) => stream.start(body), { question: edited, onAccepted });
     if (!problem) return;
     edited?.remove();
@@ -92,7 +92,7 @@ export class Chat {
     const buttons = card.querySelectorAll("[data-decide]");
     buttons.forEach((button) => (button.disabled = true));
     const body = { session_id: this.id, decision: { call_id: card.dataset.call, approve } };
-    const onAccepted = () => this.conversations.moveToTop(this.id);
+    const onAccepted = (title) => this.conversations.moveToTop(this.id, title);
     const problem = await this.run((stream) => stream.start(body), { onAccepted });
     if (!problem) return;
     buttons.forEach((button) => (button.disabled = false));
@@ -181,7 +181,7 @@ export class Chat {
     HANDLERS[type]?.(this, data);
   }
 
-  noteSession({ session_id: id, message_id: messageId, question_id: questionId, versions }) {
+  noteSession({ session_id: id, message_id: messageId, question_id: questionId, title, versions }) {
     this.messageId = messageId;
     this.answer.setId(messageId);
     if (this.question) this.question.dataset.message = questionId;
@@ -191,7 +191,7 @@ export class Chat {
       this.composer.moveTo(id);
       this.conversations.openNew(id);
     }
-    this.onAccepted();
+    this.onAccepted(title);
     this.conversations.setAnswering(id, true);
     if (this.isStopping) this.cancel();
   }

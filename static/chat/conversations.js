@@ -42,11 +42,10 @@ export class Conversations {
     history.replaceState(null, "", `/chat/c/${id}/`);
   }
 
-  /** Put a conversation at the top of the list; a new one with its first message as the title. */
-  moveToTop(id, text) {
+  /** Put a conversation at the top of the list, also one that is not there yet. */
+  moveToTop(id, title) {
     let item = this.list.find(id);
     if (!item) {
-      const title = text ? shortenTitle(text) : byId("title").textContent;
       item = buildItem({ id, title });
       item.querySelector("a").setAttribute("aria-current", "page");
       this.setHeading(title);
@@ -111,7 +110,9 @@ export class Conversations {
 
   openMenu(button) {
     this.item = button.closest(".conversation");
-    this.menu.querySelector("[data-action=export]").href = `/chat/api/sessions/${this.item.dataset.id}/export`;
+    const { id } = this.item.dataset;
+    this.menu.querySelector("[data-action=export-markdown]").href = `/chat/c/${id}/markdown/`;
+    this.menu.querySelector("[data-action=export]").href = `/chat/api/sessions/${id}/export`;
     this.menu.showPopover();
     const { bottom, right } = button.getBoundingClientRect();
     const { offsetHeight, offsetWidth } = this.menu;
@@ -192,14 +193,6 @@ export class Conversations {
     (this.list.items.at(Math.min(at, this.list.items.length - 1))?.querySelector("a") ?? this.search).focus();
     showToast("Conversation deleted");
   }
-}
-
-/** Return the beginning of a message, as chat/conversations/start_turn.py does. */
-function shortenTitle(text) {
-  const line = text.trim().replace(/\s+/g, " ");
-  if (line.length <= MAX_TITLE) return line;
-  const start = line.slice(0, MAX_TITLE - 1);
-  return `${start.slice(0, start.lastIndexOf(" ")).trimEnd() || start}…`;
 }
 
 /** What the panel has instead of a list. Its address names the conversation, so that a reload finds it. */

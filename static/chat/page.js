@@ -6,6 +6,7 @@ import { Composer } from "./composer.js";
 import { Conversations, NO_CONVERSATIONS } from "./conversations.js";
 import { byId, createElement } from "./dom.js";
 import { showRows } from "./rows.js";
+import { listenForShortcuts } from "./shortcuts.js";
 import { closeReason, giveReason, giveThumb } from "./thumbs.js";
 import { Transcript } from "./transcript.js";
 
@@ -62,6 +63,16 @@ document.addEventListener("keydown", (event) => {
   if (event.key === "Escape" && event.target.matches(".thumb-reason input")) closeReason(event.target.form);
   const isInField = event.target.matches("input"); // Escape ends a rename or a search there
   if (event.key === "Escape" && chat.stream && !isInField && !document.querySelector(":popover-open, dialog[open]")) chat.stop();
+});
+
+listenForShortcuts({
+  newUrl: conversations.newUrl,
+  onEditLast: () => {
+    const question = transcript.findLastQuestion();
+    if (!question) return false;
+    chat.edit(question);
+    return true;
+  },
 });
 
 // A page from the browser's cache has lost its stream.
