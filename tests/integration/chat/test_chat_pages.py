@@ -1,6 +1,7 @@
 """The chat's pages as the server renders them: who may see them, what they show, and that no text becomes markup."""
 
 import re
+import uuid
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from unittest.mock import Mock
@@ -19,7 +20,9 @@ from chat.models import Conversation, Message, Profile, ToolCall
 from config import csp
 from core.sign_in import second_factor, throttle
 from core.sign_in.throttle import PAIR_LIMIT
+from tests.support.chat.fake_llm import LLM_KEY, FakeLlm, build_stream
 from tests.support.console.totp import build_code
+from tests.support.upstreams.http_servers import build_response
 
 pytestmark = pytest.mark.django_db
 
@@ -328,3 +331,37 @@ def test_no_text_becomes_markup(http: HttpClient) -> None:
     assert 'href="javascript:' not in page
     assert 'src="https://evil.example' not in page
     assert page.count("&lt;img src=x") >= 8
+
+
+def test_markdown_export_has_what_is_shown_and_what_was_changed(http: HttpClient) -> None:
+    written = [{"entity": "task", "action": "create", "entity_name": "Venue", "status": "success"}]
+    conversation = create_answer(text="It is **there**.", question="Create it", written=written)
+    Conversation.objects.filter(pk=conversation.pk).update(title="Plans: Zürich", created_at=AT)
+    response = http.get(f"/chat/c/{conversation.pk}/markdown/")
+
+    assert response.headers["Content-Disposition"] == "attachment; filename*=UTF-8''plans-z%C3%BCrich.md"
+    assert response.content.decode() == (
+        "# Plans: Zürich\n\n1 January 2030, 12:00 UTC\n\n## You\n\nCreate it\n\n"
+        "## Assistant\n\nIt is **there**.\n\n- Created task “Venue”\n"
+    )
+    assert http.get(f"/chat/c/{uuid.uuid4()}/markdown/").status_code == 404
+
+
+def test_model_page_shows_staff_what_the_environment_sets_and_tests_it(
+    http: HttpClient, ana: User, llm: FakeLlm
+) -> None:
+    assert http.get("/chat/model/").status_code == 403
+    User.objects.filter(pk=ana.pk).update(is_staff=True)
+    page = http.get("/chat/model/").content.decode()
+
+    for text in ("http://llm.test/v1", "quick", "LLM_FAST_MODEL", "It is not shown."):
+        assert text in page
+    assert LLM_KEY not in page
+    called = build_stream(calls=[("c1", "say_hello", '{"text": "hello"}')])
+    for answer, text in (
+        (called, "and called the tool of the test"),
+        (build_stream("Hello."), "did not call the tool"),
+        (build_response(b"", status="401 Unauthorized"), "Check LLM_API_KEY"),
+    ):
+        llm.answers = [answer]
+        assert text in http.post("/chat/model/").content.decode()
