@@ -57,6 +57,10 @@ class Conversation(models.Model):
     summarised_until = models.PositiveIntegerField(default=0, help_text="A position in the conversation.")
     tokens = models.PositiveBigIntegerField(default=0, help_text="In and out, as the provider counts them.")
     dollars = models.DecimalField(max_digits=12, decimal_places=6, default=0)
+    # A database default, because processes of the previous version insert rows without this column.
+    zone = models.CharField(
+        max_length=64, blank=True, default="", db_default="", help_text="The user's time zone in the last turn."
+    )
     created_at = models.DateTimeField(default=timezone.now)
     updated_at = models.DateTimeField(default=timezone.now)
     deleted_at = models.DateTimeField(null=True, blank=True)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from django.conf import settings
 
@@ -43,6 +44,7 @@ class Context:
     layers: tuple[Layer, ...]
     names: Mapping[str, str]
     tools: Layer
+    zone: ZoneInfo  # the user's
 
     @property
     def system_message(self) -> str:

@@ -39,7 +39,7 @@ def load_context(batch: BatchCall, *, place: Place, toolset: Mapping[str, Any], 
         Layer.of_text(LOCATION, location, budget=budgets.LOCATION),
         related.build_related(results, tools, place=place.type, zone=zone, now=now),
     )
-    return Context(built, results.names, layers.measure_tools(toolset))
+    return Context(built, results.names, layers.measure_tools(toolset), zone)
 
 
 def _describe_location(

@@ -92,8 +92,8 @@ def start_turn(
             question, turn = _add_messages(conversation, message, at, replaced)
     except IntegrityError:
         raise ApiError(409, "turn_running", versions.RUNNING) from None
-    new_version = question if message else turn
-    ids = versions.map_versions(conversation).get(new_version.pk, ()) if replaced and new_version else ()
+    new_version = question if message and question else turn
+    ids = versions.map_versions(conversation).get(new_version.pk, ()) if replaced else ()
     return NewTurn(conversation, turn, question, tuple(decisions), ids)
 
 
@@ -142,7 +142,9 @@ def _add_messages(
     if replaced:
         (question if message else turn).version_of = replaced.first_version
     Message.objects.bulk_create([*new, turn])
-    return question if message else replaced and replaced.question, turn
+    if message:
+        return question, turn
+    return (replaced.question if replaced else None), turn
 
 
 def _check_limits(subject: str, at: datetime) -> None:

@@ -36,6 +36,13 @@ def store_context(conversation: Conversation, context: Mapping[str, Any]) -> Non
 
 
 @gives_connection_back
+def store_zone(conversation: Conversation, zone: str) -> None:
+    """Remember the user's time zone, in which the page shows times."""
+    conversation.zone = zone
+    conversation.save(update_fields=["zone"])
+
+
+@gives_connection_back
 def store_title(conversation: Conversation, title: str) -> bool:
     """Set a title by the model, unless a person has given one. Return whether it was set."""
     return bool(

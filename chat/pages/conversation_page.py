@@ -15,13 +15,14 @@ from django.views.decorators.http import require_safe
 
 from chat.access import get_subject
 from chat.context.layers import GLOBAL
+from chat.context.sections import row_lines
 from chat.conversations import store, transcript, versions
 from chat.conversations.store import ContextField, describe_conversation, get_conversation
 from chat.errors import ApiError
 from chat.events import failed_turns
-from chat.pages import wording
 from chat.pages.shown_messages import find_context_name, show_messages
 from chat.scripted_model.scripts import SUGGESTIONS
+from chat.turns import wording
 from core import llm
 
 PageView = Callable[..., HttpResponse]
@@ -106,11 +107,12 @@ def build_context(subject: str, *, session_id: str | None, place: dict[str, Any]
         return shared | {"conversation": None, "messages": [], "place": place, **_name_place(place, names)}
     failed_turns.mark_dead_turns()
     row = get_conversation(subject, session_id)
-    shown = show_messages(transcript.load_shown(row), versions.map_versions(row))
+    shown = show_messages(transcript.load_shown(row), versions.map_versions(row), row_lines.find_zone(row.zone))
     return shared | {
         "conversation": describe_conversation(row),
         "messages": shown.messages,
         "place": row.context,
+        "zone": row.zone,
         **_name_place(row.context, shown.names),
     }
 

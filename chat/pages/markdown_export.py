@@ -11,8 +11,8 @@ from django.views.decorators.http import require_safe
 from chat.conversations import transcript
 from chat.conversations.store import get_conversation
 from chat.models import Conversation, Message
-from chat.pages import wording
 from chat.pages.conversation_page import page_view
+from chat.turns import wording
 
 
 @require_safe

@@ -1,21 +1,18 @@
 """Tool calls as the page shows them: cards. static/chat/card.js does the same for calls that are streamed."""
 
-import calendar
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import tzinfo
 from typing import Any
 
 from chat.gateway import envelopes
 from chat.models import ToolCall
-from chat.pages import wording
-from chat.turns import tool_plan
+from chat.turns import headlines, tool_plan, wording
 from core.llm import StreamedCall
 
 Status = ToolCall.Status
 
-MAX_HEADLINE = 140
 STATUS_LABELS = {
     Status.START: "Running",
     Status.SUCCESS: "Done",
@@ -24,9 +21,6 @@ STATUS_LABELS = {
 }
 NEEDS_USER = "Needs you"
 LEFT_UNDONE = "You continued without this. Nothing was done."
-
-MONTHS = dict(zip((f"{number:02}" for number in range(1, 13)), calendar.month_abbr[1:], strict=True))
-_TIME = re.compile(r"\d{4}-(\d\d)-(\d\d)T(\d\d:\d\d)(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d)?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +47,15 @@ class ShownCall:
     envelope: str
     question: Question | None
     is_for_user: bool
+    is_empty: bool
     link: str  # where the user does what the call needs, if there is such a page
 
 
-def show_call(call: ToolCall, *, is_waiting: bool) -> ShownCall:
+def show_call(call: ToolCall, *, is_waiting: bool, zone: tzinfo) -> ShownCall:
     """Return the card of a call. `is_waiting`: the user may still agree to it."""
     answer = call.envelope
-    is_undone = call.status == Status.CONFIRM and not is_waiting
+    is_declined = answer is not None and envelopes.get_reason(answer) == "declined"
+    is_undone = is_declined or (call.status == Status.CONFIRM and not is_waiting)
     action = envelopes.get_user_action(answer) if answer is not None else None
     planned = tool_plan.plan_call(StreamedCall(call.call_id, call.name, call.args))
     return ShownCall(
@@ -68,12 +64,13 @@ def show_call(call: ToolCall, *, is_waiting: bool) -> ShownCall:
         op=call.op or call.name,
         status="undone" if is_undone else call.status,
         label=_label_status(Status(call.status), is_undone=is_undone, is_for_user=action is not None),
-        headline=LEFT_UNDONE if is_undone else build_headline(planned.body, answer),
+        headline=LEFT_UNDONE if is_undone and not is_declined else headlines.build_headline(planned.body, answer, zone),
         duration=format_duration(call.duration_ms),
         args=to_json(planned.body if planned.problem is None else call.args),
         envelope=to_json(answer) if answer is not None else "",
         question=build_question(answer) if answer and is_waiting and call.status == Status.CONFIRM else None,
         is_for_user=action is not None,
+        is_empty=headlines.is_empty(answer),
         link=action.url if action else "",
     )
 
@@ -82,18 +79,6 @@ def _label_status(status: Status, *, is_undone: bool, is_for_user: bool) -> str:
     if is_undone:
         return "Not done"
     return NEEDS_USER if is_for_user and status == Status.ERROR else STATUS_LABELS[status]
-
-
-def build_headline(args: Mapping[str, Any], answer: Mapping[str, Any] | None) -> str:
-    """Return the line of a closed card: what came back, or what was asked for while nothing has.
-
-    What the user must do is never cut.
-    """
-    if answer and (action := envelopes.get_user_action(answer)):
-        return action.text
-    parts = [text for each in envelopes.iter_envelopes(answer) if (text := _read_message(each))] if answer else []
-    text = _TIME.sub(_shorten_time, " · ".join(parts) or _describe_args(args))
-    return text if len(text) <= MAX_HEADLINE else f"{text[: MAX_HEADLINE - 1]}…"
 
 
 def build_question(answer: Mapping[str, Any]) -> Question:
@@ -121,27 +106,3 @@ def format_duration(milliseconds: int | None) -> str:
 def to_json(value: Any) -> str:
     """Return JSON to read. A text stays as it is."""
     return value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
-
-
-def _shorten_time(match: re.Match[str]) -> str:
-    """Return a time as people write it: 2026-11-25T10:00:00+01:00 as 25 Nov 10:00."""
-    month, day, time = match.groups()
-    return f"{int(day)} {MONTHS.get(month, month)} {time}"
-
-
-def _read_message(envelope: Mapping[str, Any]) -> str:
-    result = envelope.get("result")
-    message = envelopes.get_error(envelope).get("message") or (
-        result.get("message") if isinstance(result, Mapping) else ""
-    )
-    return message if isinstance(message, str) else ""
-
-
-def _describe_args(args: Mapping[str, Any]) -> str:
-    """Return the first text among the arguments that says what a call is about."""
-    inner = args.get("args")
-    for values in (inner if isinstance(inner, Mapping) else {}, args):
-        for name in ("query", "title", "name", "path"):
-            if isinstance(values.get(name), str):
-                return f"“{values[name]}”"
-    return ""

@@ -2,19 +2,18 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, tzinfo
 from itertools import groupby
 from typing import Any
 from uuid import UUID
 
 from chat.markdown import render_markdown
 from chat.models import Message, ToolCall
-from chat.pages import wording
 from chat.pages.shown_calls import ShownCall, show_call
+from chat.turns import wording
 from chat.turns.operations import NamesSeen
 
 Finish = Message.Finish
-
-RELEASE_LENGTH = 8  # characters of a release that are shown
 
 # Notes below answers that were ended early. Errors have their own words.
 NOTES = {
@@ -33,10 +32,11 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """A row that was written, as a sentence."""
+    """A row that was written, as a sentence, and whether the answer says so itself."""
 
     text: str
     is_done: bool
+    is_told: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +54,12 @@ class ShownLayer:
 class Figures:
     """What served a turn and what it cost."""
 
-    served: str
+    surface: str
+    release: str
+    cohorts: tuple[str, ...]
     spent: str
     layers: tuple[ShownLayer, ...]
+    sums: tuple[tuple[str, str], ...]  # from the layers to all tokens of the turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,10 +98,12 @@ class ShownConversation:
     names: NamesSeen = field(default_factory=lambda: NamesSeen({}))
 
 
-def show_messages(messages: Sequence[Message], versions: Mapping[UUID, Sequence[UUID]]) -> ShownConversation:
+def show_messages(
+    messages: Sequence[Message], versions: Mapping[UUID, Sequence[UUID]], zone: tzinfo = UTC
+) -> ShownConversation:
     """Return the messages of a conversation, in order, with their calls prefetched.
 
-    `versions` are the ids of all versions of those messages that have several.
+    `versions` are the ids of all versions of those messages that have several. Times are in the user's zone.
     """
     shown = ShownConversation()
     last_question = max((each.position for each in messages if each.role == Message.Role.USER), default=0)
@@ -106,7 +111,7 @@ def show_messages(messages: Sequence[Message], versions: Mapping[UUID, Sequence[
         if message.role == Message.Role.USER:
             row = ShownMessage(str(message.pk), True, message.text)
         else:
-            row = _show_answer(message, shown.names, is_waiting=message.position > last_question)
+            row = _show_answer(message, shown.names, zone, is_waiting=message.position > last_question)
         shown.messages.append(replace(row, versions=_show_versions(message.pk, versions.get(message.pk, ()))))
     return shown
 
@@ -119,7 +124,7 @@ def _show_versions(id: UUID, ids: Sequence[UUID]) -> ShownVersions | None:
     return ShownVersions(at + 1, len(ids), str(before), str(after))
 
 
-def _show_answer(message: Message, names: NamesSeen, *, is_waiting: bool) -> ShownMessage:
+def _show_answer(message: Message, names: NamesSeen, zone: tzinfo, *, is_waiting: bool) -> ShownMessage:
     if not message.finish:  # the page gets everything from the stream
         return ShownMessage(str(message.pk), False, "", state="waiting")
     calls = list(message.calls.all())
@@ -131,8 +136,8 @@ def _show_answer(message: Message, names: NamesSeen, *, is_waiting: bool) -> Sho
         is_question=False,
         text=message.text,
         state=message.finish,
-        pieces=tuple(_split(message.text, calls, is_waiting=is_waiting)),
-        writes=tuple(_list_writes(message.written)),
+        pieces=tuple(_split(message.text, calls, zone, is_waiting=is_waiting)),
+        writes=tuple(_list_writes(message)),
         note=str(error.get("message") or NOTES.get(Finish(message.finish), "")),
         is_retryable=bool(error.get("retryable")),
         thumb=message.thumb,
@@ -141,31 +146,55 @@ def _show_answer(message: Message, names: NamesSeen, *, is_waiting: bool) -> Sho
     )
 
 
-def _split(text: str, calls: Sequence[ToolCall], *, is_waiting: bool) -> Iterator[Piece]:
+def _split(text: str, calls: Sequence[ToolCall], zone: tzinfo, *, is_waiting: bool) -> Iterator[Piece]:
     """Yield the text and the calls in the order in which they came."""
     start = 0
     for end, group in groupby(calls, key=lambda call: call.text_before):
         if text[start:end].strip():
             yield Piece(html=render_markdown(text[start:end]))
-        yield Piece(calls=tuple(show_call(call, is_waiting=is_waiting) for call in group))
+        yield Piece(calls=tuple(show_call(call, is_waiting=is_waiting, zone=zone) for call in group))
         start = end
     if text[start:].strip():
         yield Piece(html=render_markdown(text[start:]))
 
 
-def _list_writes(written: list[dict[str, Any]]) -> Iterator[Write]:
-    for operation in wording.drop_repaired(written):
-        yield Write(wording.describe_write(operation), operation["status"] == "success")
+def _list_writes(message: Message) -> Iterator[Write]:
+    for operation in wording.drop_repaired(message.written):
+        is_done, is_told = operation["status"] == "success", wording.is_told(operation, message.text)
+        yield Write(wording.describe_write(operation), is_done, is_told)
 
 
 def show_figures(message: Message) -> Figures:
     """Return what served a turn, and its tokens and dollars. static/chat/figures.js does it for streamed turns."""
-    served = [message.surface, message.release[:RELEASE_LENGTH], message.cohort and f"cohort {message.cohort}"]
     usage = message.usage or {}
-    tokens = int(usage.get("input", 0)) + int(usage.get("output", 0))
-    spent = f"{tokens:,} tokens · {format_dollars(float(usage.get('dollars', 0)))}" if tokens else ""
+    read, written, answers = (int(usage.get(name, 0)) for name in ("input", "output", "answers"))
+    dollars = float(usage.get("dollars", 0))
+    parts = [f"{read + written:,} tokens", format_dollars(dollars)] if dollars else [f"{read + written:,} tokens"]
     layers = tuple(_show_layer(layer) for layer in message.layers)
-    return Figures(" · ".join(part for part in served if part), spent, layers)
+    return Figures(
+        surface=message.surface,
+        release=message.release,
+        cohorts=tuple(message.cohort.split()),
+        spent=" · ".join(parts) if read + written else "",
+        layers=layers,
+        sums=tuple((name, f"{tokens:,}") for name, tokens in _sum_up(message.layers, read, written, answers)),
+    )
+
+
+def _sum_up(layers: list[dict[str, Any]], read: int, written: int, answers: int) -> Iterator[tuple[str, int]]:
+    """Yield what leads from the layers of one request to all tokens of a turn, as static/chat/figures.js does."""
+    context = sum(int(layer.get("tokens", 0)) for layer in layers)
+    yield "Together, per request", context
+    if not answers:
+        return
+    requests = f"{answers:,} request{'' if answers == 1 else 's'}"
+    if read >= answers * context:  # else the provider counts otherwise than we do
+        yield f"{requests} with it", answers * context
+        yield "Messages and results of calls", read - answers * context
+    else:
+        yield f"Read in {requests}", read
+    yield "Answers and calls", written
+    yield "Sum", read + written
 
 
 def _show_layer(layer: dict[str, Any]) -> ShownLayer:
@@ -181,8 +210,6 @@ def _show_layer(layer: dict[str, Any]) -> ShownLayer:
 
 def format_dollars(dollars: float) -> str:
     """Return an amount with the digits that it needs."""
-    if not dollars:
-        return "$0"
     return f"${dollars:.4f}" if dollars < 0.1 else f"${dollars:.2f}"
 
 

@@ -68,4 +68,9 @@ class Spent:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the data of an event `usage`."""
-        return {"input": self.input_tokens, "output": self.output_tokens, "dollars": float(self.dollars)}
+        return {
+            "input": self.input_tokens,
+            "output": self.output_tokens,
+            "dollars": float(self.dollars),
+            "answers": self.answers,
+        }

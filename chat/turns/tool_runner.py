@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, tzinfo
 from typing import Any
 
 import orjson
@@ -11,7 +12,7 @@ from chat.conversations import turn_store
 from chat.gateway import envelopes
 from chat.gateway.client import GatewayAnswer, GatewayClient, GatewayUnavailable
 from chat.models import Message, ToolCall
-from chat.turns import agents, operations, tool_plan
+from chat.turns import agents, headlines, operations, tool_plan
 from chat.turns.operations import NamesSeen, Operation
 from chat.turns.tool_plan import PlannedCall
 from core.http import Abort
@@ -44,6 +45,7 @@ class ToolRunner:
         self.tools_used: list[str] = []
         self.toolset_ops: Mapping[str, Any] = {}
         self.abort = abort
+        self.zone: tzinfo = UTC  # the user's
         self._gateway = gateway
         self._turn = turn
         self._names = names
@@ -189,6 +191,8 @@ class ToolRunner:
             "op": row.op,
             "status": str(row.status),
             "args": planned.body if planned.problem is None else planned.call.arguments,
+            "headline": headlines.build_headline(planned.body, row.envelope, self.zone),
+            **({"is_empty": True} if headlines.is_empty(row.envelope) else {}),
             **({"requires_user_action": True} if is_for_user else {}),
         }
 

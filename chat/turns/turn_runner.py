@@ -15,6 +15,7 @@ from chat.connections import close_connection, give_back_connection
 from chat.context import budgets
 from chat.context.history import build_history, count_tokens, describe_last_turn
 from chat.context.layers import GLOBAL, PROJECT, Place
+from chat.context.sections.row_lines import find_zone
 from chat.context.service import load_context
 from chat.conversations import past_turns, summaries, turn_store
 from chat.conversations.start_turn import NewTurn
@@ -165,6 +166,7 @@ class TurnRunner:
         self._gateway.use_toolset(toolset["id"])
         names = NamesSeen({})
         tools = ToolRunner(self._gateway, turn=self._turn, names=names, emit=self._emit, abort=self._abort)
+        tools.zone = find_zone(self._conversation.zone)
         tools.toolset_ops = toolset.get("ops", {})
         loop = self._loop = TurnLoop(
             gateway=self._gateway,
@@ -181,6 +183,7 @@ class TurnRunner:
             self._tell_context(toolset, [])
             return Finish.ASK  # another call waits
         base = self._build_base(toolset, names)
+        tools.zone = find_zone(self._conversation.zone)
         return loop.run(base)
 
     def _build_base(self, toolset: Mapping[str, Any], names: NamesSeen) -> list[dict[str, Any]]:
@@ -188,6 +191,8 @@ class TurnRunner:
         turns = past_turns.load_past_turns(self._conversation, before=self._new.begins_at, learn=names.learn)
         context = load_context(self._gateway.load_context, place=self._place, toolset=toolset, at=datetime.now(UTC))
         names.learn_names(context.names)
+        if str(context.zone) != self._conversation.zone:
+            turn_store.store_zone(self._conversation, str(context.zone))
         history = build_history(turns, summary=self._conversation.summary, budget=budgets.HISTORY - budgets.LAST_TURN)
         messages = [{"role": "system", "content": context.system_message}, *history.messages]
         if turns and (last_turn := describe_last_turn(turns[-1], names.by_id)):
@@ -213,6 +218,7 @@ class TurnRunner:
                 "release": turn.release,
                 "cohort": turn.cohort,
                 "context": self._conversation.context,
+                "zone": self._conversation.zone,
                 "scripted": self._model.is_scripted,
             },
         )
@@ -285,7 +291,7 @@ class TurnRunner:
 
     def _store_end(self) -> None:
         turn, spent = self._turn, self._spent
-        turn.usage = {**spent.to_dict(), "answers": spent.answers}
+        turn.usage = spent.to_dict()
         store_end = partial(turn_store.store_end, turn, tokens=spent.tokens, dollars=spent.dollars)
         for attempt in range(END_TRIES):
             try:

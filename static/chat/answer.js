@@ -4,7 +4,7 @@ import { createCard, findCard, updateCard } from "./card.js";
 import { cloneTemplate, createElement } from "./dom.js";
 import { showServing, showUsage } from "./figures.js";
 import { Tail } from "./tail.js";
-import { describeWrite, dropRepaired } from "./wording.js";
+import { describeWrite, dropRepaired, isTold } from "./wording.js";
 
 const NOTES = {
   cancelled: "You stopped this answer.",
@@ -81,7 +81,7 @@ export class Answer {
   }
 
   showContext(data) {
-    if (data.layers) showServing(this.figures, data);
+    if (data.layers) showServing(this.figures, this.element.dataset.message, data);
   }
 
   showUsage(data) {
@@ -107,6 +107,7 @@ export class Answer {
     const lines = dropRepaired(written).map((operation) => {
       const line = createElement("li", "", describeWrite(operation));
       line.dataset.done = String(operation.status === "success");
+      line.toggleAttribute("data-told", isTold(operation, this.source));
       return line;
     });
     const ledger = this.element.querySelector(".ledger");

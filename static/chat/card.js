@@ -6,9 +6,6 @@ import { describeQuestion } from "./wording.js";
 const LABELS = { start: "Running", success: "Done", error: "Failed", confirm: "Needs your approval", undone: "Not done" };
 const NEEDS_USER = "Needs you";
 const LEFT_UNDONE = "You continued without this. Nothing was done.";
-const MAX_HEADLINE = 140;
-const TIME = /\d{4}-(\d\d)-(\d\d)T(\d\d:\d\d)(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)?/g;
-const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
 /** Return the card of a call, wherever it is in the transcript. */
 export function findCard(id) {
@@ -31,12 +28,15 @@ export function updateCard(card, data) {
   const setText = (name, text) => {
     card.querySelector(`.card-${name}`).textContent = text;
   };
-  card.dataset.status = data.status;
+  const isDeclined = data.envelope?.error?.details?.reason === "declined";
+  const status = isDeclined ? "undone" : data.status;
+  card.dataset.status = status;
   card.toggleAttribute("data-for-user", Boolean(data.requires_user_action));
   setText("op", data.op || data.name);
   const isForUser = data.requires_user_action && data.status === "error";
-  setText("label", isForUser ? NEEDS_USER : LABELS[data.status]);
-  setText("headline", buildHeadline(data));
+  setText("label", isForUser ? NEEDS_USER : LABELS[status]);
+  card.toggleAttribute("data-empty", Boolean(data.is_empty));
+  setText("headline", data.headline);
   setText("time", formatDuration(data.duration_ms));
   if (data.envelope) {
     setText("envelope", toJson(data.envelope));
@@ -96,35 +96,6 @@ function showQuestion(card, envelope) {
   yes.textContent = approve;
   no.textContent = decline;
   yes.disabled = no.disabled = false;
-}
-
-function buildHeadline(data) {
-  const { args, envelope } = data;
-  const action = findUserAction(data);
-  if (action) return action.text;
-  const messages = envelope ? listEnvelopes(envelope).map(readMessage).filter(Boolean) : [];
-  const text = shortenTimes(messages.join(" · ") || describeArgs(args));
-  return text.length > MAX_HEADLINE ? `${text.slice(0, MAX_HEADLINE - 1)}…` : text;
-}
-
-function readMessage(envelope) {
-  const message = envelope.error?.message || envelope.result?.message;
-  return typeof message === "string" ? message : "";
-}
-
-/** Return the first text among the arguments that says what a call is about. */
-function describeArgs(args) {
-  for (const values of [args?.args, args]) {
-    for (const name of ["query", "title", "name", "path"]) {
-      if (typeof values?.[name] === "string") return `“${values[name]}”`;
-    }
-  }
-  return "";
-}
-
-/** Write times as people do: 2026-11-25T10:00:00+01:00 as 25 Nov 10:00. */
-function shortenTimes(text) {
-  return text.replace(TIME, (_, month, day, time) => `${Number(day)} ${MONTHS[month - 1]} ${time}`);
 }
 
 function formatDuration(milliseconds) {

@@ -198,6 +198,7 @@ export class Chat {
 
   noteContext(data) {
     this.answer.showContext(data);
+    if (data.zone) document.body.dataset.zone = data.zone;
     if (data.name) {
       byId("place-name").textContent = data.name;
       byId("place").hidden = false;

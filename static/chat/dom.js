@@ -24,6 +24,5 @@ export const formatCount = (number) => number.toLocaleString("en-US");
 
 /** Return an amount with the digits that it needs, as chat/pages/shown_messages.py does. */
 export function formatDollars(dollars) {
-  if (!dollars) return "$0";
   return `$${dollars.toFixed(dollars < 0.1 ? 4 : 2)}`;
 }

@@ -5,29 +5,66 @@ import { createElement, formatCount, formatDollars } from "./dom.js";
 const RELEASE_LENGTH = 8; // characters that are shown
 const SVG = "http://www.w3.org/2000/svg";
 
-export function showServing(figures, { surface, release, cohort, layers }) {
-  const parts = [surface, release?.slice(0, RELEASE_LENGTH), cohort && `cohort ${cohort}`];
-  figures.querySelector(".figures-served").textContent = parts.filter(Boolean).join(" · ");
+export function showServing(figures, turn, { surface, release, cohort, layers }) {
+  const parts = [surface];
+  if (release) parts.push(linkToConsole(`release ${release.slice(0, RELEASE_LENGTH)}`, `registry/release/${release}/change/`));
+  for (const name of cohort?.split(" ").filter(Boolean) ?? []) {
+    parts.push(linkToConsole(`cohort ${name}`, `analytics/cohort/?q=${encodeURIComponent(name)}`));
+  }
+  if (document.body.dataset.console) parts.push(linkToConsole("turn in the console", `analytics/turn/?turn__exact=${turn}`));
+  const separated = parts.flatMap((part, at) => (at ? [" · ", part] : [part]));
+  figures.querySelector(".figures-served").replaceChildren(...separated);
   figures.querySelector("tbody").replaceChildren(...layers.map(buildLayer));
+  figures.dataset.context = layers.reduce((sum, { tokens }) => sum + tokens, 0);
+  showSums(figures, {});
   figures.hidden = false;
 }
 
-export function showUsage(figures, { input, output, dollars }) {
-  if (input + output > 0) {
-    const text = `${formatCount(input + output)} tokens · ${formatDollars(dollars)}`;
-    figures.querySelector(".figures-spent").textContent = text;
-    figures.hidden = false;
+export function showUsage(figures, usage) {
+  const { input, output, dollars } = usage;
+  if (input + output === 0) return;
+  const tokens = `${formatCount(input + output)} tokens`;
+  figures.querySelector(".figures-spent").textContent = dollars ? `${tokens} · ${formatDollars(dollars)}` : tokens;
+  showSums(figures, usage);
+  figures.hidden = false;
+}
+
+/** Show what leads from the layers of one request to all tokens of a turn, as chat/pages/shown_messages.py does. */
+function showSums(figures, { input = 0, output = 0, answers = 0 }) {
+  const context = Number(figures.dataset.context ?? 0);
+  const sums = [["Together, per request", context]];
+  if (answers) {
+    const requests = `${formatCount(answers)} request${answers === 1 ? "" : "s"}`;
+    if (input >= answers * context) {
+      sums.push([`${requests} with it`, answers * context], ["Messages and results of calls", input - answers * context]);
+    } else {
+      sums.push([`Read in ${requests}`, input]);
+    }
+    sums.push(["Answers and calls", output], ["Sum", input + output]);
   }
+  figures.querySelector("tfoot").replaceChildren(...sums.map(([name, tokens]) => buildLine(name, formatCount(tokens))));
+}
+
+/** Return a link into the console for staff, whose page has its address, and a text for others. */
+function linkToConsole(text, path) {
+  const root = document.body.dataset.console;
+  if (!root) return text;
+  const link = createElement("a", "", text);
+  link.href = root + path;
+  return link;
 }
 
 function buildLayer({ name, tokens, budget, cut }) {
+  const bar = buildBar(budget ? Math.min(100, (100 * tokens) / budget) : 0);
+  return buildLine(name, formatCount(tokens) + (cut ? " (cut)" : ""), budget ? formatCount(budget) : "", bar);
+}
+
+function buildLine(name, ...contents) {
   const row = document.createElement("tr");
   const head = createElement("th", "", name);
   head.scope = "row";
-  const bar = document.createElement("td");
-  bar.append(buildBar(budget ? Math.min(100, (100 * tokens) / budget) : 0));
-  const size = formatCount(tokens) + (cut ? " (cut)" : "");
-  row.append(head, createElement("td", "", size), createElement("td", "", budget ? formatCount(budget) : ""), bar);
+  row.append(head);
+  for (const content of [...contents, "", ""].slice(0, 3)) row.insertCell().append(content);
   return row;
 }
 

@@ -64,5 +64,6 @@ function readDate(row) {
   const date = new Date(isDay ? `${value}T00:00` : value);
   if (Number.isNaN(date.getTime())) return value;
   const year = date.getFullYear() === new Date().getFullYear() ? {} : { year: "numeric" };
-  return date.toLocaleString("en-GB", { ...DAY, ...year, ...(isDay ? {} : TIME) });
+  const { zone } = document.body.dataset; // the user's, in which answers and cards give times, too
+  return date.toLocaleString("en-GB", { ...DAY, ...year, ...(isDay ? {} : { ...TIME, ...(zone ? { timeZone: zone } : {}) }) });
 }

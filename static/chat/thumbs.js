@@ -20,7 +20,8 @@ export async function giveThumb(button) {
   field.value = "";
   field.placeholder = QUESTIONS[thumb];
   form.hidden = false;
-  field.focus();
+  field.focus({ preventScroll: true });
+  form.scrollIntoView({ block: "nearest" });
 }
 
 /** Add the reason to the thumb. */

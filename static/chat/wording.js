@@ -1,4 +1,4 @@
-/* Words for operations on rows, as in chat/pages/wording.py. The past forms come from there. */
+/* Words for operations on rows, as in chat/turns/wording.py. The past forms come from there. */
 
 import { readData } from "./dom.js";
 
@@ -16,6 +16,12 @@ export function describeWrite(operation) {
   const action = operation.action ?? "";
   if (operation.status !== "success") return `Failed to ${space(action)} ${row}`;
   return action in past ? `${past[action]} ${row}` : `Ran ${space(action)} on ${row}`;
+}
+
+/** Whether an answer says itself that a write was done. */
+export function isTold({ action = "", entity_name: name = "", status }, text) {
+  const says = (words) => text.toLowerCase().includes(words.toLowerCase());
+  return status === "success" && action in past && Boolean(name) && says(past[action]) && says(name);
 }
 
 /** Leave out failures of writes that succeeded later in the turn: they were repaired. */

@@ -335,7 +335,7 @@ def test_delete_waits_for_a_decision(
     page.get_by_role("button", name="Keep it").click()
     expect(page.locator(".answer")).to_have_count(2)
     wait_for_end(page)
-    expect(page.locator(".card[data-status=error]")).to_contain_text("onto.task.delete")
+    expect(page.locator(".card[data-status=undone]")).to_contain_text("You said no. Nothing was done.")
     expect(page.get_by_role("button", name="Keep it")).to_be_hidden()
     assert count_tasks(site, "Try the confirmation") == 1
 
@@ -343,7 +343,7 @@ def test_delete_waits_for_a_decision(
     wait_for_end(page, "ask")
     send(page, "Find a free hour next week.")
     wait_for_end(page)
-    undone = page.locator(".card[data-status=undone]")
+    undone = page.locator(".card[data-status=undone]").last
     expect(undone).to_contain_text("You continued without this. Nothing was done.")
     page.reload()
     expect(undone).to_contain_text("You continued without this. Nothing was done.")
@@ -518,6 +518,35 @@ def test_broken_connection_is_resumed(site: ChatSite, open_chat: Callable[..., B
         )
 
 
+def test_question_is_answered_again_and_edited_and_versions_are_switched(
+    site: ChatSite, open_chat: Callable[..., BrowserUser]
+) -> None:
+    page = ask(site, open_chat, "A rhyme", ["Moon, soon."], ["Sea, tea."], ["Haus, Maus."])
+    wait_for_end(page)
+    page.get_by_role("button", name="Answer again").click()
+    expect(last_answer(page).locator(".text")).to_have_text("Sea, tea.")
+    wait_for_end(page)
+    versions = last_answer(page).get_by_role("group", name="Versions")
+    expect(versions).to_have_text("2/2")
+    page.get_by_role("button", name="Previous version").click()
+    expect(last_answer(page).locator(".text")).to_have_text("Moon, soon.")
+    expect(versions).to_have_text("1/2")
+    expect(page.get_by_role("button", name="Next version")).to_be_focused()
+
+    page.get_by_label("Message", exact=True).press("ArrowUp")
+    page.get_by_label("Edit the message", exact=True).and_(page.locator("textarea")).fill("A German rhyme")
+    page.keyboard.press("Enter")
+    expect(last_answer(page).locator(".text")).to_have_text("Haus, Maus.")
+    wait_for_end(page)
+    shown = page.locator("#transcript").inner_text()
+    expect(page.locator(".question").get_by_role("group", name="Versions")).to_have_text("2/2")
+    page.reload()
+    assert page.locator("#transcript").inner_text() == shown
+    page.get_by_role("button", name="Previous version").click()
+    expect(page.locator(".question-text")).to_have_text("A rhyme")
+    expect(last_answer(page).locator(".text")).to_have_text("Moon, soon.")
+
+
 def test_failed_answer_is_sent_again(site: ChatSite, open_chat: Callable[..., BrowserUser]) -> None:
     plan_answers(site, ["Now it works."])
     page = open_page(open_chat, site.held_url)
@@ -544,6 +573,11 @@ def test_failed_answer_says_what_it_had_written(site: ChatSite, open_chat: Calla
     expect(page.locator(".ledger").first).to_have_text("Created task “Written before the failure”")
     streamed = page.locator("#transcript").inner_text()
     page.reload()
+    assert page.locator("#transcript").inner_text() == streamed
+    page.get_by_role("button", name="Answer again").click()
+    dialog = page.get_by_role("dialog", name="Do this again?")
+    expect(dialog.get_by_role("listitem")).to_have_text("Created task “Written before the failure”")
+    dialog.get_by_role("button", name="Cancel").click()
     assert page.locator("#transcript").inner_text() == streamed
 
 
@@ -641,8 +675,12 @@ def test_conversations_are_searched_renamed_and_deleted(site: ChatSite, open_cha
     expect(page.locator(".conversation-link")).to_have_text(["Stripes <b>"])
     item.get_by_role("button").click()
     with page.expect_download() as download:
-        page.get_by_role("menuitem", name="Export").click()
+        page.get_by_role("menuitem", name="Export as JSON").click()
     assert download.value.suggested_filename == f"conversation-{id}.json"
+    item.get_by_role("button").click()
+    with page.expect_download() as download:
+        page.get_by_role("menuitem", name="Export as Markdown").click()
+    assert download.value.suggested_filename == "stripes-b.md"
     item.get_by_role("button").click()
     page.get_by_role("menuitem", name="Delete").click()
     page.get_by_role("dialog").get_by_role("button", name="Delete").click()
@@ -757,6 +795,13 @@ def test_keyboard_alone_is_enough(site: ChatSite, open_chat: Callable[..., Brows
 
     page.keyboard.press("Escape")
     wait_for_end(page, "cancelled")
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.press("?")
+    expect(page.get_by_role("heading", name="Keyboard shortcuts")).to_be_visible()
+    page.keyboard.press("Escape")
+    page.keyboard.press("Control+k")
+    expect(page.get_by_label("Search conversations")).to_be_focused()
+    page.get_by_label("Message", exact=True).focus()
     hold.release()
     page.keyboard.type("Again")
     page.keyboard.press("Enter")

@@ -264,10 +264,25 @@ def test_answer_is_rendered_between_its_calls(http: HttpClient) -> None:
     message = create_answer(text=text, calls=[call], written=written, surface="gateway", release="abcdefgh1234")
     page = read_page(http, message)
 
-    parts = ("I <strong>create</strong> it.", "onto.task.create", "Created the task.", "<p>Done.</p>")
+    parts = ("I <strong>create</strong> it.", "onto.task.create", "“Find a venue”", "<p>Done.</p>")
     assert sorted(parts, key=page.index) == list(parts)
     assert '<li data-done="true">Created task “Find a venue”</li>' in page
-    assert "gateway · abcdefgh<" in page
+    assert "gateway · release abcdefgh<" in page
+
+
+def test_staff_gets_links_to_what_served_an_answer(http: HttpClient, ana: User) -> None:
+    conversation = create_answer(surface="gateway", release="abcdefgh1234", cohort="demo")
+    assert "/admin/registry/" not in read_page(http, conversation)
+    User.objects.filter(pk=ana.pk).update(is_staff=True)
+    page = read_page(http, conversation)
+
+    turn = conversation.messages.get(role="assistant")
+    for path in (
+        "registry/release/abcdefgh1234/change/",
+        "analytics/cohort/?q=demo",
+        f"analytics/turn/?turn__exact={turn.pk}",
+    ):
+        assert f'/admin/{path}">' in page
 
 
 def test_running_answer_is_left_to_the_stream(http: HttpClient) -> None:

@@ -170,7 +170,7 @@ def test_usage_of_all_requests_is_added_up(chat: ChatHarness, settings: Any) -> 
 
     turn = chat.say("Urgent?", [exec_call("onto.task.list")], "None.")
 
-    assert turn.of_type("usage") == [{"input": 2_000, "output": 400, "dollars": 0.002}]
+    assert turn.of_type("usage") == [{"input": 2_000, "output": 400, "dollars": 0.002, "answers": 2}]
     assert (turn.conversation.tokens, float(turn.conversation.dollars)) == (2_400, 0.002)
 
 

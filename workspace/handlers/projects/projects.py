@@ -167,11 +167,9 @@ def create_project(request: OpRequest) -> OpOutcome:
     task_events.create_events(created_entities.get_rows(TASK), by=by, at=at)
     brief.document.save(force_insert=True)
     Edge.objects.bulk_create(edges)
-    counts = {
-        kind.plural: len(created_entities.get_rows(kind)) + (kind is DOCUMENT)
-        for kind in new_entities.ENTITY_KINDS.values()
-    }
-    outcome = _build_create_outcome(request, project, counts | {"edges": len(edges)})
+    sent = {kind: len(created_entities.get_rows(kind)) for kind in new_entities.ENTITY_KINDS.values()}
+    counts = {kind.plural: number + (kind is DOCUMENT) for kind, number in sent.items()}
+    outcome = _build_create_outcome(request, project, counts | {"edges": len(edges)}, _format_counts(sent))
     return replace(outcome, warnings=(*dates.warnings, *created_entities.warnings, *brief.warnings, *links.warnings))
 
 
@@ -204,14 +202,15 @@ def _build_project(request: OpRequest, dates: PartialDates) -> tuple[Project, li
     )
 
 
-def _build_create_outcome(request: OpRequest, project: Project, counts: dict[str, int]) -> OpOutcome:
+def _build_create_outcome(request: OpRequest, project: Project, counts: dict[str, int], sent_rows: str) -> OpOutcome:
+    """Return the outcome. Its message names the rows that were sent, not the overview and the edges that come along."""
     id = str(project.pk)
     row = access.get_visible_row(PROJECT, subject=request.subject, id=id)  # read again for the counts of its rows
     outcome = build_row_outcome(
         row,
         kind=PROJECT,
         at=request.at,
-        message=f"Created the project {quote_name(project.name)} with {_format_counts(counts)}; you are its owner.",
+        message=f"Created the project {quote_name(project.name)}{sent_rows}; you are its owner.",
     )
     more = {
         "project_id": id,
@@ -226,11 +225,10 @@ def _build_create_outcome(request: OpRequest, project: Project, counts: dict[str
     return replace(outcome, result=outcome.result | more)
 
 
-def _format_counts(counts: dict[str, int]) -> str:
-    """Return the counts in words, such as "2 tasks and 1 document"."""
-    singular_names = {kind.plural: kind.name for kind in new_entities.ENTITY_KINDS.values()} | {"edges": "edge"}
-    parts = [f"{number} {singular_names[many] if number == 1 else many}" for many, number in counts.items() if number]
-    return " and ".join(filter(None, [", ".join(parts[:-1]), parts[-1]]))
+def _format_counts(counts: dict[EntityType, int]) -> str:
+    """Return the counts in words, such as " with 2 tasks and 1 document"; an empty text if there are none."""
+    parts = [f"{number} {kind.name if number == 1 else kind.plural}" for kind, number in counts.items() if number]
+    return f" with {' and '.join(filter(None, [', '.join(parts[:-1]), parts[-1]]))}" if parts else ""
 
 
 def get_profile(request: OpRequest) -> OpOutcome:

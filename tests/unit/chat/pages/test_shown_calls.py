@@ -1,11 +1,12 @@
 """Cards: what a closed card says, and what the user is asked."""
 
+from datetime import UTC
 from typing import Any
 
 import pytest
 
 from chat.models import ToolCall
-from chat.pages.shown_calls import LEFT_UNDONE, Question, build_headline, format_duration, show_call
+from chat.pages.shown_calls import LEFT_UNDONE, Question, format_duration, show_call
 from tests.support.loops import for_each
 
 REFUSAL: dict[str, Any] = {
@@ -30,34 +31,10 @@ def build_call(**fields: Any) -> ToolCall:
     return ToolCall(**(values | {"status": "success", "position": 1, "round": 1, "text_before": 0} | fields))
 
 
-@pytest.mark.parametrize(
-    ("args", "answer", "headline"),
-    [
-        ({"op": "x", "args": {"query": "venue"}}, None, "“venue”"),  # while it runs
-        ({"path": "onto.task"}, None, "“onto.task”"),
-        ({}, {"result": {"message": "Created it."}}, "Created it."),
-        ({}, {"error": {"message": "The args are invalid."}}, "The args are invalid."),
-        ({}, {"result": {"message": "At 2026-11-25T09:30:00+01:00"}}, "At 25 Nov 09:30"),
-        ({}, {"result": {"message": "At 2026-13-25T09:30Z"}}, "At 25 13 09:30"),  # no month
-        (
-            {},
-            {"batch_id": "b", "results": [{"result": {"message": "One"}}, {"error": {"message": "Two"}}]},
-            "One · Two",
-        ),
-        ({}, {"result": {"message": {"not": "a text"}}}, ""),
-        ({"query": ["not a text"]}, None, ""),
-        ({}, {"result": {"message": "x" * 200}}, "x" * 139 + "…"),
-    ],
-)
-def test_headline_says_what_came_back_or_what_is_asked_for(
-    args: dict[str, Any], answer: dict[str, Any] | None, headline: str
-) -> None:
-    assert build_headline(args, answer) == headline
-
-
 def test_waiting_call_asks_with_buttons_that_name_the_row_and_a_passed_over_one_nothing() -> None:
     waiting, passed = (
-        show_call(build_call(status="confirm", envelope=REFUSAL), is_waiting=is_waiting) for is_waiting in (True, False)
+        show_call(build_call(status="confirm", envelope=REFUSAL), is_waiting=is_waiting, zone=UTC)
+        for is_waiting in (True, False)
     )
 
     text = "This would delete the task “Find a venue”. Scope: “all”"
@@ -68,7 +45,7 @@ def test_waiting_call_asks_with_buttons_that_name_the_row_and_a_passed_over_one_
 
 def test_call_that_only_the_user_can_repair_is_marked() -> None:
     error = {"message": "Connect a calendar.", "details": {"reason": "not_connected"}}
-    card = show_call(build_call(status="error", envelope={"ok": False, "error": error}), is_waiting=True)
+    card = show_call(build_call(status="error", envelope={"ok": False, "error": error}), is_waiting=True, zone=UTC)
 
     assert card.is_for_user
     assert card.label == "Needs you"
@@ -87,13 +64,13 @@ def test_card_says_what_to_connect_with_the_link(action: Any, link: str) -> None
     details = {"reason": "connection_required", "requires_user_action": action, "how_to_connect": "Connect it. " * 20}
     envelope = {"ok": False, "error": {"message": "Tell the user.", "details": details}}
 
-    card = show_call(build_call(status="error", envelope=envelope), is_waiting=True)
+    card = show_call(build_call(status="error", envelope=envelope), is_waiting=True, zone=UTC)
 
-    assert (card.label, card.headline, card.link) == ("Needs you", "Connect it. " * 20, link)
+    assert (card.label, card.headline, card.link) == ("Needs you", ("Connect it. " * 20).strip(), link)
 
 
 def test_malformed_arguments_are_shown_as_the_model_wrote_them() -> None:
-    card = show_call(build_call(args='{"op": ', status="error"), is_waiting=True)
+    card = show_call(build_call(args='{"op": ', status="error"), is_waiting=True, zone=UTC)
 
     assert card.args == '{"op": '
     assert card.envelope == ""

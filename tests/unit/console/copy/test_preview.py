@@ -52,7 +52,9 @@ def test_preview_shows_the_op_as_typed(admin_client: Client) -> None:
     changed = preview_with(admin_client, op, {"summary": "Note <b>one</b> thing"})
 
     assert get_part_text(as_is, "draft-state") == "live"
-    assert get_part_text(as_is, "status").startswith("All checks passed. 1 hint. Short: 37 tokens (same as live). Full: ")
+    assert get_part_text(as_is, "status").startswith(
+        "All checks passed. 1 hint. Short: 37 tokens (same as live). Full: "
+    )
     assert get_part_text(as_is, "changes") == "Its help matches the live release."
     assert "(same as live)" in get_part_text(as_is, "short")
     assert '<ul data-part="valid"><li data-input="examples-0-args"></li></ul>' in as_is.content.decode()

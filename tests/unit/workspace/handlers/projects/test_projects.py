@@ -44,7 +44,7 @@ def test_create_stores_the_project_with_its_owner_and_tasks(db: None) -> None:
             "documents": 1,
             "edges": 2,
         },
-        "message": f"Created the project “{PROJECT['name']}” with 2 tasks, 1 document and 2 edges; you are its owner.",
+        "message": f"Created the project “{PROJECT['name']}” with 2 tasks; you are its owner.",
         "context_shift": {"new_context": "project", "entity_id": id, "entity_name": "Launch", "entity_type": "project"},
     }
     assert (outcome.entity_id, outcome.entity_name) == (id, "Launch")

@@ -35,10 +35,18 @@ def describe_write(operation: Mapping[str, Any]) -> str:
     action, is_done = str(operation.get("action", "")), operation.get("status") == "success"
     row = describe_row(operation)
     if not is_done:
-        return f"Failed to {_space(action)} {row}"
+        return f"Failed to {space_out(action)} {row}"
     if action in PAST:
         return f"{PAST[action]} {row}"
-    return f"Ran {_space(action)} on {row}"
+    return f"Ran {space_out(action)} on {row}"
+
+
+def is_told(operation: Mapping[str, Any], text: str) -> bool:
+    """Whether an answer says itself that a write was done, so that it need not be listed below."""
+    past, name = PAST.get(str(operation.get("action", "")), ""), str(operation.get("entity_name") or "")
+    if operation.get("status") != "success" or not past or not name:
+        return False
+    return past.lower() in text.lower() and name.lower() in text.lower()
 
 
 def append_args(question: str, args_text: str) -> str:
@@ -65,16 +73,20 @@ def _get_target(operation: Mapping[str, Any]) -> tuple[Any, ...]:
 
 def describe_row(operation: Mapping[str, Any]) -> str:
     """Return a row as text: task “Find a venue”."""
-    entity, name = _space(str(operation.get("entity") or "row")), operation.get("entity_name")
+    entity, name = space_out(str(operation.get("entity") or "row")), operation.get("entity_name")
     return f"{entity} “{name}”" if name else entity
 
 
 def name_decision(operation: Mapping[str, Any]) -> tuple[str, str]:
     """Return the labels of the buttons that run a call and that leave it undone: Delete “X”, Keep it."""
     action, name = str(operation.get("action") or "run"), operation.get("entity_name")
-    target = f"“{name}”" if name else _space(str(operation.get("entity") or "it"))
-    return f"{_space(action).capitalize()} {target}", "Keep it" if action == "delete" else f"Don’t {_space(action)}"
+    target = f"“{name}”" if name else space_out(str(operation.get("entity") or "it"))
+    return (
+        f"{space_out(action).capitalize()} {target}",
+        "Keep it" if action == "delete" else f"Don’t {space_out(action)}",
+    )
 
 
-def _space(name: str) -> str:
+def space_out(name: str) -> str:
+    """Return a name as words: brain_dump as brain dump."""
     return name.replace("_", " ")

@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('analytics', '0004_purpose_of_events'),
+        ('analytics', '0005_client_of_daily_figures'),
     ]
 
     operations = [

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from chat.pages import wording
+from chat.turns import wording
 
 
 @pytest.mark.parametrize(
@@ -38,3 +38,15 @@ def test_failures_that_were_repaired_are_left_out() -> None:
 
     assert wording.drop_repaired([failed, other, done]) == [other, done]
     assert wording.drop_repaired([done, failed]) == [done, failed]  # it failed after that
+
+
+@pytest.mark.parametrize(
+    ("text", "is_told"),
+    [("I created the task “Call Ana”.", True), ("I created it.", False), ("“Call Ana” is there.", False)],
+)
+def test_write_is_told_by_an_answer_that_names_row_and_action(text: str, is_told: bool) -> None:
+    operation = {"entity": "task", "action": "create", "entity_name": "Call Ana", "status": "success"}
+
+    assert wording.is_told(operation, text) == is_told
+    assert not wording.is_told(operation | {"status": "error"}, text)
+    assert not wording.is_told({"action": "create", "status": "success"}, text)
