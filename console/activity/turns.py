@@ -192,5 +192,5 @@ class FeedbackAdmin(LogAdmin):
     list_display = ["time", "thumb", "reason", "turn", "cohort", "model"]
     list_display_links = ["time"]
     list_filter = [TIME_FILTER, "thumb", "surface", CohortFilter, "model", "release"]
-    link_lookups = ["cohort__exact"]
+    link_lookups = ["cohort__exact", "client__exact"]
     search_fields = ["turn", "session", "subject", "reason"]

@@ -105,6 +105,6 @@ def _build_figure_cells(scope: ReportFilter, each: Totals, empty_filter: Mapping
         ReportCell(each.unknown_per_thousand, report_query.to_events(scope, CountedAs.UNKNOWN_NAMES, empty_filter)),
         ReportCell(each.loop_rate, report_query.to_turns(scope, TurnWith.LOOP, empty_filter)),
         ReportCell(each.rated, report_query.to_feedback(scope, empty_filter)),
-        ReportCell(each.thumbs_up_rate, report_query.to_feedback(scope, THUMBS_UP | empty_filter)),
+        ReportCell(each.thumbs_up_rate, report_query.to_feedback(scope, {**THUMBS_UP, **empty_filter})),
         ReportCell(each.mean_latency_ms),
     ]

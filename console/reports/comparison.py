@@ -23,7 +23,7 @@ from analytics.reports.comparison import (
 from analytics.reports.report_filter import NO_COHORT, ReportFilter
 from analytics.reports.totals import Totals
 from analytics.rollout.models import Cohort
-from analytics.turns.models import TurnWith
+from analytics.turns.models import Feedback, TurnWith
 from console.reports import breakdowns
 from console.reports.by_op import map_op_urls
 from console.reports.parts import report_query, tables, verdicts
@@ -55,6 +55,7 @@ RATE_LINKS: Mapping[str, LinkRows] = {
     "Failure rate": lambda scope: report_query.to_events(scope, CountedAs.FAILED),
     "Repair rate": lambda scope: report_query.to_events(scope, CountedAs.REPAIRED),
     "Turns with a successful call": lambda scope: report_query.to_turns(scope, TurnWith.SUCCESS),
+    "Thumbs up": lambda scope: report_query.to_feedback(scope, {"thumb__exact": Feedback.Thumb.UP.value}),
     "Turns with an unknown name": lambda scope: report_query.to_turns(scope, TurnWith.UNKNOWN_NAME),
     "Turns with a loop": lambda scope: report_query.to_turns(scope, TurnWith.LOOP),
     "Searches that found nothing": lambda scope: report_query.to_events(scope, CountedAs.MISSES),

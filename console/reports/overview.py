@@ -63,13 +63,16 @@ class _Turns(NamedTuple):
     contains: TurnWith | None
 
 
+_Counted = CountedAs | _Turns | Feedback.Thumb
+
+
 def _build_figures(scope: ReportFilter, period: _Period, total: Totals) -> list[ReportFigure]:
     def build_figure(
         title: str,
         value: Callable[[Totals], float | None],
         formatter: tables.Formatter,
         of: str,
-        counted: CountedAs | _Turns,
+        counted: _Counted,
     ) -> ReportFigure:
         whole = value(total)
         chart = _build_chart(title, scope, period, value, formatter, counted)
@@ -83,8 +86,7 @@ def _build_figures(scope: ReportFilter, period: _Period, total: Totals) -> list[
             value=lambda each: each.thumbs_up_rate,
             formatter=tables.format_rate,
             of=f"{count(total.thumbs_up)} of {count(total.rated)} ratings",
-            link=report_query.to_feedback(scope, {"thumb__exact": Feedback.Thumb.UP.value}),
-            axis="% of ratings",
+            counted=Feedback.Thumb.UP,
         )
     ]
     return [
@@ -122,9 +124,11 @@ def _build_figures(scope: ReportFilter, period: _Period, total: Totals) -> list[
     ]
 
 
-def _link_rows(scope: ReportFilter, counted: CountedAs | _Turns, day: date | None = None) -> str:
+def _link_rows(scope: ReportFilter, counted: _Counted, day: date | None = None) -> str:
     if isinstance(counted, _Turns):
         return report_query.to_turns(scope, counted.contains, day=day)
+    if isinstance(counted, Feedback.Thumb):
+        return report_query.to_feedback(scope, {"thumb__exact": counted.value}, day=day)
     return report_query.to_events(scope, counted, day=day)
 
 
@@ -134,7 +138,7 @@ def _build_chart(
     period: _Period,
     value: Callable[[Totals], float | None],
     formatter: tables.Formatter,
-    counted: CountedAs | _Turns,
+    counted: _Counted,
 ) -> LineChart:
     def build_line(name: str, days: Mapping[date, Totals], color: LineColor) -> ChartLine:
         return ChartLine(

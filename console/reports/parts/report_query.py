@@ -189,9 +189,9 @@ def to_tool_selections(report_filter: ReportFilter, query: AdminListQuery = NO_Q
     return _build_url("toolselection", report_filter, query, None)
 
 
-def to_feedback(report_filter: ReportFilter, query: AdminListQuery = NO_QUERY) -> str:
-    """Return the URL of the list of feedback in a scope."""
-    return _build_url("feedback", report_filter, query, None)
+def to_feedback(report_filter: ReportFilter, query: AdminListQuery = NO_QUERY, *, day: date | None = None) -> str:
+    """Return the URL of the list of feedback in a scope, for one day or all days."""
+    return _build_url("feedback", report_filter, query, day)
 
 
 def _build_url(model: str, report_filter: ReportFilter, query: AdminListQuery, day: date | None) -> str:

@@ -256,7 +256,7 @@ def test_points_of_charts_link_to_the_rows_that_they_count(
 
     # The rows behind a point of a rate are those above the line of the fraction.
     below = {"failure-rate": "calls", "repair-rate": "failed", "turns-with-a-loop": "turns", "failure": "calls"}
-    below |= {"success": "calling", "unknown-names": "calls"}
+    below |= {"success": "calling", "unknown-names": "calls", "thumbs-up": "rated"}
     days = totals.sum_by_day(ReportFilter(NOW, 7))
     for chart in read_charts("report_overview"):
         for value, link, each in zip(chart.lines[0].values, chart.lines[0].links, days.values(), strict=True):
