@@ -52,15 +52,18 @@ def build_diff_context(page: Page[CopyChange], page_differences: Sequence[EntryD
 
 def build_findings_context(all_findings: Sequence[Finding], changes: Iterable[CopyChange] = ()) -> dict[str, Any]:
     """Return the context of console/releases/findings.html. `changes` are those that can be left out."""
-    shown = all_findings[:MAX_LISTED]
-    names = {kind: {finding.op for finding in shown if finding.kind == kind} for kind in COPY_KINDS}
+    return {"findings": link_findings(all_findings[:MAX_LISTED], changes), "findings_count": len(all_findings)}
+
+
+def link_findings(findings: Sequence[Finding], changes: Iterable[CopyChange] = ()) -> list[LinkedFinding]:
+    """Return findings with the URLs of the inputs to correct. `changes` are those that can be left out."""
+    names = {kind: {finding.op for finding in findings if finding.kind == kind} for kind in COPY_KINDS}
     links = {(kind, name): link for kind in COPY_KINDS for name, link in _iterate_links(kind, names[kind])}
     changed = {(change.kind, change.name): change for change in changes if change.name in names[change.kind]}
-    linked = [
+    return [
         LinkedFinding(finding, _link_to_input(finding, links), changed.get((finding.kind, finding.op)))
-        for finding in shown
+        for finding in findings
     ]
-    return {"findings": linked, "findings_count": len(all_findings)}
 
 
 def build_review_link(request: HttpRequest) -> SafeString:
@@ -69,6 +72,11 @@ def build_review_link(request: HttpRequest) -> SafeString:
     if request.user.has_perm("registry.add_release"):
         return format_html('<a class="underline" href="{}">Publish it</a> to show it to models.', url)
     return format_html('<a class="underline" href="{}">Ask for a review</a> to have it published.', url)
+
+
+def can_see_draft(request: HttpRequest) -> bool:
+    """Return whether the user may see the changes of the draft."""
+    return request.user.has_perms([f"registry.view_{model}" for model in ("op", "group", "promptsection")])
 
 
 def can_write_draft(request: HttpRequest) -> bool:

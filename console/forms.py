@@ -1,6 +1,6 @@
 """Forms that several sections of the console use."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict
 
 from django import forms
@@ -65,7 +65,8 @@ class PublishForm(forms.Form):
         widget=UnfoldAdminTextareaWidget(attrs={"rows": 2}),
         help_text="Shown with the release in the release history.",
     )
-    reviewed = forms.BooleanField(label="I have read these warnings.", widget=UnfoldBooleanWidget)
+    # The page shows the ticks beside the warnings (console.releases.warning_groups).
+    accepted = forms.MultipleChoiceField(required=False, widget=forms.MultipleHiddenInput)
     because = forms.CharField(
         label="Why is it safe to publish with these warnings?",
         max_length=500,
@@ -82,10 +83,13 @@ class PublishForm(forms.Form):
     publish_at = forms.DateTimeField(label="Publish at", required=False, widget=LocalDateTimeInput())
     seen = forms.CharField(required=False, widget=forms.HiddenInput)  # registry.releases.review.Review.seen
 
-    def __init__(self, *args: Any, is_warned: bool, is_loss: bool, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, warning_groups: Mapping[str, int], is_loss: bool, **kwargs: Any) -> None:
+        """`warning_groups` are the numbers of warnings by the key of their group."""
         super().__init__(*args, **kwargs)
-        if not is_warned:
-            del self.fields["reviewed"], self.fields["because"]
+        self.fields["accepted"].choices = [(key, key) for key in warning_groups]  # type: ignore[attr-defined]  # a MultipleChoiceField
+        self.warning_groups = warning_groups
+        if not warning_groups:
+            del self.fields["accepted"], self.fields["because"]
         if not is_loss:
             del self.fields["lost_because"]
 
@@ -100,6 +104,14 @@ class PublishForm(forms.Form):
     def list_publish_fields(self) -> list[forms.BoundField]:
         """Return the fields above the buttons. The time is shown separately."""
         return [field for field in self.visible_fields() if field.name != "publish_at"]
+
+    def clean_accepted(self) -> list[str]:
+        """Require a tick for each group of warnings."""
+        accepted: list[str] = self.cleaned_data["accepted"]
+        if left := sum(count for key, count in self.warning_groups.items() if key not in accepted):
+            are = "warning is" if left == 1 else "warnings are"
+            raise forms.ValidationError(f"{left:,} {are} neither accepted nor fixed.")
+        return accepted
 
     def clean(self) -> Any:
         """Refuse a time with the button that publishes now. Enter also presses that button."""

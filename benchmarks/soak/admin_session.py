@@ -19,8 +19,7 @@ def publish_change(http: httpx2.Client, *, edition: int) -> None:
     groups = read_page(http, "/admin/registry/group/")
     [group, *_] = groups.xpath("//a[contains(@href, '/registry/group/') and contains(@href, '/change/')]/@href")
     _submit_form(http, group, "summary", f"Records of the soak, edition {edition}")
-    warned = {"reviewed": "on", "because": "A soak"}
-    _submit_form(http, "/admin/registry/release/review/", "note", f"Edition {edition}", **warned)
+    _submit_form(http, "/admin/registry/release/review/", "note", f"Edition {edition}")
 
 
 def read_page(http: httpx2.Client, path: str) -> html.HtmlElement:
@@ -31,10 +30,9 @@ def read_page(http: httpx2.Client, path: str) -> html.HtmlElement:
     return html.fromstring(response.content)
 
 
-def _submit_form(http: httpx2.Client, path: str, field: str, value: str, **optional: str) -> None:
-    """Fill in the form of a page that has a field, and also the optional fields that it has, and send it."""
+def _submit_form(http: httpx2.Client, path: str, field: str, value: str) -> None:
+    """Fill in the form of a page that has a field, and send it."""
     [form] = [form for form in read_page(http, path).forms if field in form.fields]
-    values = {field: value} | {name: text for name, text in optional.items() if name in form.fields}
-    response = http.post(path, data=dict(form.form_values()) | values)
+    response = http.post(path, data=dict(form.form_values()) | {field: value})
     if response.status_code != 302:  # the page again, with errors
         raise UnexpectedResponse(f"POST {path}: {response.status_code}, not saved")

@@ -26,7 +26,7 @@ from core.text import json_text
 from registry import checks
 from registry.catalog import cache, connections
 from registry.catalog.model import Catalog
-from registry.checks import Finding
+from registry.checks import Finding, Severity
 from registry.drafts import history
 from registry.jsonschema import dialect, schema_check
 from registry.jsonschema.arguments import iter_arguments
@@ -53,6 +53,13 @@ class ProblemSeverity(StrEnum):
     BLOCKS_PUBLISHING = "blocks-publishing"
     WARNING = "warning"  # a warning; publishing needs a reason
     HINT = "hint"
+
+
+_SEVERITIES = {
+    Severity.BLOCKS: ProblemSeverity.BLOCKS_PUBLISHING,
+    Severity.WARNS: ProblemSeverity.WARNING,
+    Severity.HINTS: ProblemSeverity.HINT,
+}
 
 
 class PreviewProblem(NamedTuple):
@@ -147,7 +154,7 @@ def _iterate_findings(findings: Iterable[Finding], typed: FormEntry) -> Iterator
     for finding in findings:
         name, pointer = typed.find_input(finding.field)
         if name not in unreadable:
-            severity = ProblemSeverity.WARNING if not finding.is_blocking else ProblemSeverity.BLOCKS_PUBLISHING
+            severity = _SEVERITIES[finding.severity]
             severity = ProblemSeverity.BLOCKS_SAVING if finding.rule in RULES_BLOCKING_SAVE else severity
             line = _find_line(typed.texts.get(name, ""), pointer or _extract_pointer(finding))
             label = typed.labels.get(name) or finding.field.replace("/", ", ").capitalize()

@@ -19,9 +19,11 @@ from console import diff_view
 from console.forms import CompareForm
 from console.log_pages import AuditHistoryAdmin
 from console.releases.actions import RELEASE_ACTIONS, ReleaseActionsMixin
+from console.releases.added_ops import AddedOpsMixin
 from console.releases.discard import DiscardAllMixin, DiscardMixin
 from console.releases.review_requests import ReviewRequestMixin
 from console.releases.schedule import ScheduleMixin
+from console.releases.warning_groups import WarningFixMixin
 from core.admin import base
 from core.text import json_text, token_budget
 from registry.catalog import builder
@@ -129,6 +131,8 @@ def _build_add_cohort_url(request: HttpRequest, release: Release) -> str:
 class ReleaseAdmin(
     base.ReadOnlyMixin,
     ReviewRequestMixin,
+    AddedOpsMixin,
+    WarningFixMixin,
     DiscardMixin,
     DiscardAllMixin,
     ScheduleMixin,

@@ -20,7 +20,7 @@ from analytics.rollout import impact
 from console import chat_links, diff_view
 from console.evals import results
 from console.forms import LATER, PUBLISH_ERRORS, PublishForm
-from console.releases import schedule, selection
+from console.releases import added_ops, schedule, selection, warning_groups
 from console.releases.cohort_release import COHORT, CohortReleaseForm, release_reviewed
 from core import memory
 from core.admin import base
@@ -44,7 +44,6 @@ MAX_NOTE = 200
 MAX_ADDED = 500  # ops among which to choose what to try
 OUTDATED = "The draft has changed since you reviewed it. Review the changes again."
 State = ReviewRequest.State
-SEE_DRAFT = [f"registry.view_{model}" for model in ("op", "group", "promptsection")]
 
 
 class ReviewForm(forms.Form):
@@ -162,7 +161,7 @@ class ReviewMixin(base.ModelAdmin[Release]):
     @memory.pause_gc()  # while thousands of ops are in memory, each collection would take a tenth of a second
     def review_view(self, request: HttpRequest) -> HttpResponse:
         """Show the selected changes compared with the live release; on POST publish them, or select others."""
-        if not request.user.has_perms(SEE_DRAFT):
+        if not diff_view.can_see_draft(request):
             raise PermissionDenied
         holders = Holders.load()
         draft_review = review.review_draft(selection.choose_changes(request, holders))
@@ -197,7 +196,8 @@ class ReviewMixin(base.ModelAdmin[Release]):
             form = _build_publish_form(draft_review)
         decision = approval.decide(by=str(request.user), chosen=draft_review.selection)
         reach = impact.measure_reach(timezone.now()) if form else None
-        page = Paginator(draft_review.changes, diff_view.PAGE_SIZE).get_page(request.GET.get("p"))
+        collapsed, listed = added_ops.split_changes(draft_review.changes)
+        page = Paginator(listed, diff_view.PAGE_SIZE).get_page(request.GET.get("p"))
         context = {
             "title": "Review and publish",
             # Without the snapshots: Django's contexts are reference cycles, which would hold them until a full garbage
@@ -222,9 +222,12 @@ class ReviewMixin(base.ModelAdmin[Release]):
             **schedule.build_schedule_context(holders),
             **selection.build_selection_context(draft_review, holders),
             **diff_view.build_findings_context(
-                _list_own_problems(draft_review) if draft_review.verdict.problems else draft_review.verdict.warnings,
-                draft_review.changes if draft_review.verdict.problems and diff_view.can_write_draft(request) else (),
+                _list_own_problems(draft_review),
+                draft_review.changes if diff_view.can_write_draft(request) else (),
             ),
+            **warning_groups.build_context(draft_review.verdict, may_fix=diff_view.can_write_draft(request)),
+            "accepted_groups": (request.POST or request.GET).getlist(warning_groups.ACCEPTED),
+            **added_ops.build_context(collapsed, draft_review.verdict.new_tokens),
             **diff_view.build_diff_context(page, draft_review.build_differences(list(page))),
         }
         # Rendered here, so that the snapshots are freed before objects are collected again.
@@ -284,10 +287,11 @@ def _is_as_seen(draft_review: review.DraftReview, form: PublishForm) -> bool:
 
 
 def _build_publish_form(draft_review: review.DraftReview, data: Any = None, *, note: str = "") -> PublishForm:
+    groups = warning_groups.group_findings(draft_review.verdict.warnings)
     return PublishForm(
         data,
         initial={"note": note},
-        is_warned=bool(draft_review.verdict.warnings),
+        warning_groups={key: len(each) for key, each in groups.items()},
         is_loss=draft_review.needs_loss_reason,
     )
 

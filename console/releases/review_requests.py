@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from console import diff_view
 from console.releases import review_page, selection
-from console.releases.review_page import APPROVE, ASK, COMMENT, SEE_DRAFT, SEND_BACK, WITHDRAW, ReviewForm, ReviewMixin
+from console.releases.review_page import APPROVE, ASK, COMMENT, SEND_BACK, WITHDRAW, ReviewForm, ReviewMixin
 from core import memory
 from core.admin import base
 from registry.models import ReviewRequest
@@ -50,7 +50,7 @@ class ReviewRequestMixin(ReviewMixin):
 
 
 def _check_permission(request: HttpRequest, step: str) -> None:
-    if not request.user.has_perms(SEE_DRAFT):
+    if not diff_view.can_see_draft(request):
         raise PermissionDenied
     allowed = review_page.may_decide(request) if step in (APPROVE, SEND_BACK) else review_page.may_take_part(request)
     if step == WITHDRAW:

@@ -1,9 +1,12 @@
 """Check copy. What would break serving blocks a release; what a model may misread is a warning and needs a reason.
 
+What only the text of a service leaves open is a hint, which needs nothing.
+
 Each rule is declared in the module of its family, with its severity and a fix. RULES has them all.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from registry.catalog import builder
 from registry.checks import (
@@ -114,7 +117,7 @@ def find_warnings(
     imported: Collection[str] = (),
     only: Collection[str] | None = None,
 ) -> list[Finding]:
-    """Return the warnings of a snapshot without blocking findings, in the order of its ops.
+    """Return the warnings and hints of a snapshot without blocking findings, in the order of its ops.
 
     `counts` has the tokens of its help, as in a release. `only` limits the check to these paths. Accepted warnings
     (see registry.checks.finding) are left out.
@@ -134,6 +137,13 @@ def find_warnings(
 
 
 def _iter_warnings(entry: OpEntry, context: CheckContext, counts: TokenCountsByOp) -> Iterator[Finding]:
+    is_imported = entry["op"] in context.imported
+    for finding in _iter_findings(entry, context, counts):
+        is_hint = is_imported and RULES[finding.rule].is_hint_if_imported and not finding.field.startswith("policy/")
+        yield replace(finding, severity=Severity.HINTS) if is_hint else finding
+
+
+def _iter_findings(entry: OpEntry, context: CheckContext, counts: TokenCountsByOp) -> Iterator[Finding]:
     if entry.get("status", Op.Status.ACTIVE) != Op.Status.ACTIVE:
         return  # models do not see it
     op = CheckedOp(entry)

@@ -58,6 +58,7 @@ class Severity(StrEnum):
 
     BLOCKS = "blocks"  # it would break serving: it cannot be published
     WARNS = "warns"  # a model may misread it: publishing needs a reason
+    HINTS = "hints"  # what an imported text leaves open: nothing has to be done
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,12 +102,18 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class CheckRule:
-    """One rule: its name, what it finds, and the general fix."""
+    """One rule: its name, what it finds, and the general fix.
+
+    `is_hint_if_imported`: for an imported op its warnings are hints. They are about texts that the service wrote, which
+    nobody rewrites for a thousand ops, and a call that goes wrong because of them is refused with what to send. Rules
+    of its policy are written by people, and stay warnings.
+    """
 
     name: str
     problem: str
     fix: str
     severity: Severity = Severity.WARNS
+    is_hint_if_imported: bool = False
 
     def make_finding(self, op: str, field: str, message: str, fix: str = "", *, kind: Kind = Kind.OP) -> Finding:
         """Return a finding of this rule. `fix` replaces the general fix if a specific one is known."""

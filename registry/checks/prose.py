@@ -1,7 +1,8 @@
 """Checks of prose: names of arguments and ops that do not exist, and policies that contradict.
 
 A text names arguments, fields of results and values alike. So a name is reported only if the text says to send it, or
-if it differs from an argument by a letter or two.
+if it differs from an argument by a letter or two. Another spelling of an argument, such as due_at for dueAt, is not a
+typo: services write the names of their results like this.
 """
 
 import re
@@ -21,6 +22,7 @@ ARGUMENT = CheckRule(
     "argument_unknown",
     "Text that says to send an argument that the schema does not have.",
     "Use an argument of the schema, or add this one to it.",
+    is_hint_if_imported=True,
 )
 OP = CheckRule("op_unknown", "Text that names an op that does not exist or is retired.", "Name an active op.")
 NAME_RULES = (ARGUMENT, OP)
@@ -36,6 +38,7 @@ _SENT_ARGUMENT = re.compile(
 _OP_PATH = re.compile(r"(?<![\w./@:-])[a-z][a-z0-9_]*(?:\.[a-z][a-z0-9_]*)+(?![\w/@:(-])")
 _ANY_WORD = re.compile(r"\w+")
 _DOT_WITHIN = re.compile(r"\.[a-z]")
+_DOMAIN_ENDINGS = frozenset("com org net io dev app".split())
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
 MAX_SUGGESTIONS = 100  # unknown names of one op, each compared with all arguments or with all ops of its group
 _TYPO_CUTOFF = 0.9  # similarity: task_ids is this close to task_id, started_at to start_at is not
@@ -106,7 +109,8 @@ def _check_arguments(
     own_names = [argument.name for argument in reading.arguments]
     for word in sorted(words - other_arguments):
         suggestion = suggester.suggest(word, own_names, 0.6 if word in sent_names else _TYPO_CUTOFF)
-        if word in sent_names or (suggestion and not context.is_known_name(word)):
+        is_typo = bool(suggestion) and tokenizer.normalise_name(suggestion) != tokenizer.normalise_name(word)
+        if word in sent_names or (is_typo and not context.is_known_name(word)):
             corrected = _replace_word(sentence, word, suggestion).strip() if suggestion else ""
             message = f"{reading.op} has no argument {word}."
             yield ARGUMENT.make_finding(reading.op, field, message, f"Did you mean: {corrected}" if corrected else "")
@@ -122,6 +126,8 @@ def _check_op_paths(
     for path in dict.fromkeys(_OP_PATH.findall(sentence)) if _DOT_WITHIN.search(sentence) else ():
         if path == op or path.partition(".")[0] not in context.top_level_names or path in context.groups:
             continue
+        if path.rpartition(".")[2] in _DOMAIN_ENDINGS and path not in context.names:
+            continue  # the address of the service
         mentioned_op = next(context.iter_ops_named([path]), None)
         if mentioned_op is None:
             suggestion = suggester.suggest(path, context.list_siblings(path))

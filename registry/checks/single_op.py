@@ -1,6 +1,7 @@
 """Checks of one op alone: token budgets, defaults, whether it can run, and its summary."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from core.text import english
@@ -21,11 +22,13 @@ OVER_SHORT = CheckRule(
     "short_over_budget",
     f"Short help of more than {SHORT} tokens.",
     "Remove unused arguments, or split the op in two.",
+    is_hint_if_imported=True,
 )
 OVER_FULL = CheckRule(
     "full_over_budget",
     f"Full help of more than {FULL} tokens.",
     "Shorten the description, notes and rules, or remove an example.",
+    is_hint_if_imported=True,
 )
 BUDGET_RULES = (OVER_SHORT, OVER_FULL)
 OUTSIDE_ENUM = CheckRule(
@@ -121,19 +124,25 @@ def find_unrunnable_ops(ops: Iterable[OpEntry]) -> list[Finding]:
 
 
 def check_summary(entry: OpEntry, context: CheckContext) -> Iterator[Finding]:
-    """Yield findings about the summary of an op."""
+    """Yield findings about the summary of an op.
+
+    That of two imported ops is a hint: their paths, which are always shown with the summaries, say how they differ.
+    """
     path, summary = entry["op"], entry["summary"]
     yield from check_length(path, summary)
     if entry.get("status", Op.Status.ACTIVE) == Op.Status.ACTIVE and (
         similar := context.summary_index.find_similar(path, summary)
     ):
+        own = [other for other in similar if other not in context.imported]
+        first = (own or similar)[0]
         others = f" and {len(similar) - 1} more" if len(similar) > 1 else ""
-        yield SIMILAR.make_finding(
+        finding = SIMILAR.make_finding(
             path,
             "summary",
-            f"The summary is almost the same as that of {similar[0]}{others}.",
-            f"Say how this op differs from “{context.ops[similar[0]]['summary']}”.",
+            f"The summary is almost the same as that of {first}{others}.",
+            f"Say how this op differs from “{context.ops[first]['summary']}”.",
         )
+        yield finding if own or path not in context.imported else replace(finding, severity=Severity.HINTS)
 
 
 def check_length(path: str, summary: str, *, kind: Kind = Kind.OP) -> Iterator[Finding]:

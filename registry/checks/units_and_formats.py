@@ -17,6 +17,7 @@ UNIT = CheckRule(
     "number_without_unit",
     "A number whose name, description and bounds give neither its unit nor its range.",
     "State the unit or range in the description, or set a minimum and a maximum.",
+    is_hint_if_imported=True,
 )
 DIRECTION = CheckRule(
     "priority_without_direction",
@@ -27,6 +28,7 @@ FORMAT = CheckRule(
     "date_without_format",
     "A date or time sent as text, without a format in the schema or the description.",
     'Add "format": "date" or "date-time", or state the format in the description.',
+    is_hint_if_imported=True,
 )
 RULES = (UNIT, DIRECTION, FORMAT)
 

@@ -24,13 +24,36 @@ from registry.snapshot.copy_kinds import COPY_KINDS, Kind
 from registry.snapshot.entries import Snapshot
 
 
-def find_new_warnings(content: Snapshot, counts: checks.TokenCountsByOp) -> list[checks.Finding]:
-    """Return the warnings of a snapshot that the live release does not have."""
-    imported = checks.get_imported_paths()
-    live_release = stored_releases.get_live_release()
-    if live_release is None:
+def find_new_warnings(content: Snapshot, counts: checks.TokenCountsByOp, *, version: str = "") -> list[checks.Finding]:
+    """Return the warnings of a snapshot that the live release does not have, without hints."""
+    findings = find_new_findings(content, counts, version=version)
+    return [each for each in findings if each.severity != checks.Severity.HINTS]
+
+
+def find_new_findings(content: Snapshot, counts: checks.TokenCountsByOp, *, version: str = "") -> list[checks.Finding]:
+    """Return the warnings and hints of a snapshot that the live release does not have.
+
+    With the `version` of the content, the last result is kept: what was just reviewed is published at once.
+    """
+    global _last_findings
+    live, imported = stored_releases.get_live_release(), checks.get_imported_paths()
+    key = (version, live and live.version, imported)
+    if not version:
+        return _compare_findings(content, counts, live, imported)
+    if _last_findings is None or _last_findings[0] != key:
+        _last_findings = key, _compare_findings(content, counts, live, imported)
+    return _last_findings[1]
+
+
+_last_findings: tuple[tuple[str, str | None, frozenset[str]], list[checks.Finding]] | None = None
+
+
+def _compare_findings(
+    content: Snapshot, counts: checks.TokenCountsByOp, live: Release | None, imported: frozenset[str]
+) -> list[checks.Finding]:
+    if live is None:
         return checks.find_warnings(content, counts, imported=imported)
-    before = json.loads(live_release.content)
+    before = json.loads(live.content)
     found_warnings = checks.find_warnings(
         content, counts, imported=imported, only=_find_names_to_check(before, content)
     )
@@ -39,7 +62,7 @@ def find_new_warnings(content: Snapshot, counts: checks.TokenCountsByOp) -> list
     # Check only those live ops that have warnings now: others cannot match one.
     only = {warning.op for warning in found_warnings}
     return checks.select_new_findings(
-        found_warnings, checks.find_warnings(before, live_release.tokens, imported=imported, only=only)
+        found_warnings, checks.find_warnings(before, live.tokens, imported=imported, only=only)
     )
 
 
@@ -196,7 +219,7 @@ def _get_or_create_release(
         return release
     # Counted on what will be served: its keys have the order of the frozen text.
     counts = token_counts.count_catalog_tokens(builder.build_catalog(frozen.version, json.loads(frozen.text)))
-    warnings = find_new_warnings(frozen.content, counts)
+    warnings = find_new_warnings(frozen.content, counts, version=frozen.version)
     if warnings and not accepted.strip():
         raise ReasonMissing(warnings)
     release, _ = Release.objects.get_or_create(

@@ -25,10 +25,12 @@ class ReviewVerdict:
 
     problems: list[Finding]  # these block publishing
     warnings: list[Finding]  # warnings that the live release does not have
+    hints: list[Finding]  # the same of hints
     tokens: TokenCounts
     tokens_by_op: dict[
         str, TokenCounts
     ]  # the same for each op that is live and stays; only these have reading statistics
+    new_tokens: dict[str, TokenCounts]  # those of each op that is not live
 
 
 @dataclass(frozen=True)
@@ -83,7 +85,9 @@ def review_draft(choose: ChooseChanges | None = None) -> DraftReview:
     with _checking:
         if _cached_verdict is None or _cached_verdict[0] != cache_key:
             is_known, canonical_text = same_release is not None, frozen.decode() or None
-            checked = _check_draft(after, found_changes, live, frozen=canonical_text, is_known=is_known)
+            checked = _check_draft(
+                after, found_changes, live, version=version, frozen=canonical_text, is_known=is_known
+            )
             _cached_verdict = cache_key, checked
         verdict = _cached_verdict[1]
     if unrunnable := checks.find_unrunnable_ops(after["ops"]):  # not cached: connections may change without the draft
@@ -101,18 +105,27 @@ _checking = threading.Lock()  # people open the review at the same time: one che
 
 
 def _check_draft(
-    content: Snapshot, changes: list[CopyChange], live: Release | None, *, frozen: str | None, is_known: bool
+    content: Snapshot,
+    changes: list[CopyChange],
+    live: Release | None,
+    *,
+    version: str,
+    frozen: str | None,
+    is_known: bool,
 ) -> ReviewVerdict:
     names = {change.name for change in changes if change.kind == Kind.OP}
     changed = [op for op in content["ops"] if op["op"] in names]
     counts = publishing.count_tokens({"groups": [], "ops": changed})
     problems = draft_problems.find_problems(content, canonical_text=frozen, changes=changes)
-    warnings = [] if problems or is_known else publishing.find_new_warnings(content, counts)
+    findings = [] if problems or is_known else publishing.find_new_findings(content, counts, version=version)
+    hints = [finding for finding in findings if finding.severity == checks.Severity.HINTS]
+    warnings = [finding for finding in findings if finding.severity != checks.Severity.HINTS]
     before = live.tokens if live else {}
     tokens_by_op = {
         name: _sum_added_tokens(counts, before, {name}) for name in sorted(names) if name in counts and name in before
     }
-    return ReviewVerdict(problems, warnings, _sum_added_tokens(counts, before, names), tokens_by_op)
+    new_tokens = {name: _sum_added_tokens(counts, before, {name}) for name in names if name not in before}
+    return ReviewVerdict(problems, warnings, hints, _sum_added_tokens(counts, before, names), tokens_by_op, new_tokens)
 
 
 def _find_problems_or_warnings(chosen: DraftSelection) -> list[Finding]:

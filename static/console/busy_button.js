@@ -1,9 +1,9 @@
 // Shows on the button of a form that it was sent, until the next page comes.
 
 for (const form of document.querySelectorAll("form[data-busy]")) {
-  form.addEventListener("submit", () => {
+  form.addEventListener("submit", (event) => {
     const button = form.querySelector("[data-busy-text]");
-    if (!button) return;
+    if (!button || (event.submitter && event.submitter !== button)) return;
     button.dataset.text = button.textContent;
     button.textContent = button.dataset.busyText;
     button.classList.add("ui-button--busy");

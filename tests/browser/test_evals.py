@@ -52,8 +52,8 @@ def test_a_case_is_written_won_by_an_edit_and_lost_for_a_reason(
     admin.goto("/admin/registry/release/review/")
     admin.get_by_label("What changed, and why").fill("Fewer words")
     admin.get_by_label("Why is it right to publish").fill("It is going to be replaced.")
-    if admin.get_by_label("I have read these warnings.").count():
-        admin.get_by_label("I have read these warnings.").check()
+    for tick in admin.get_by_role("checkbox", name="Accept ").all():
+        tick.check()
         admin.get_by_label("Why is it safe to publish").fill("It is going to be replaced.")
     admin.get_by_role("button", name="Publish to everyone").click()
     admin.wait_for_url("**/admin/registry/release/*")

@@ -7,7 +7,7 @@ from typing import Any
 
 import jsonschema_rs
 
-from core.text import json_pointer
+from core.text import json_pointer, json_text
 from registry.imports.openapi.references import DanglingReference, OtherHost, References
 from registry.jsonschema import validation_cost
 from registry.jsonschema.schema_check import MAX_ENUM, MAX_PATTERN
@@ -19,6 +19,7 @@ _COUNTS = frozenset(
     ("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties", "minContains", "maxContains")
 )
 _TEXTS = frozenset(("description", "format", "contentEncoding", "contentMediaType"))
+_NUMBER_CLASSES: dict[str, tuple[type, ...]] = {"boolean": (bool,), "integer": (int,), "number": (int, float)}
 _EXCLUSIVE = {"exclusiveMinimum": "minimum", "exclusiveMaximum": "maximum"}
 _MAX_PATTERN_NS = 5_000  # per character
 MAX_INLINE_DEPTH = 11  # levels of one schema; what is deeper accepts anything
@@ -52,7 +53,9 @@ def clean_keyword(keyword: str, value: Any, schema: Schema) -> Schema:
         return {keyword: list(dict.fromkeys(names))} if names else {}
     if keyword == "uniqueItems":
         return {keyword: True} if value is True else {}
-    return {keyword: value} if keyword in ("default", "const") else {}
+    if keyword == "default":
+        return _clean_default(value, schema)
+    return {keyword: value} if keyword == "const" else {}
 
 
 def merge_unions(schema: Schema, converted: Schema) -> Schema:
@@ -107,6 +110,23 @@ def _clean_enum(value: Any, schema: Schema) -> Schema:
     if schema.get("nullable") is True and None not in values:
         values.append(None)
     return {"enum": values}
+
+
+def _clean_default(value: Any, schema: Schema) -> Schema:
+    """Return a default of the type that its schema has. Documents write false and 10 as texts; others are dropped."""
+    declared = schema.get("type")
+    types = {declared} if isinstance(declared, str) else set(declared if isinstance(declared, list) else ())
+    if isinstance(value, str) and types and not types & {"string", "file"}:
+        try:
+            value = json_text.parse(value.lower().encode("utf-8", "surrogatepass"))
+        except json_text.NotStrictJSON:
+            return {}
+        if not any(isinstance(value, _NUMBER_CLASSES.get(name, ())) for name in types) or (
+            isinstance(value, bool) and "boolean" not in types
+        ):
+            return {}
+    allowed = schema.get("enum")
+    return {} if isinstance(allowed, list) and value is not None and value not in allowed else {"default": value}
 
 
 def _clean_bound(keyword: str, value: Any, schema: Schema) -> Schema:

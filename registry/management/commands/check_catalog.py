@@ -37,4 +37,5 @@ class Command(BaseCommand):
 
 def _format_totals(findings: list[checks.Finding]) -> str:
     counts = Counter(finding.severity for finding in findings)
-    return f"Blocking: {counts[checks.Severity.BLOCKS]}, warnings: {counts[checks.Severity.WARNS]}."
+    blocking, warnings, hints = (counts[severity] for severity in checks.Severity)
+    return f"Blocking: {blocking}, warnings: {warnings}, hints: {hints}."

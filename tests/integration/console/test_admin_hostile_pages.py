@@ -74,7 +74,6 @@ VALID_FIELDS = {
     "note": "x",
     "reason": "x",
     "because": "x",
-    "reviewed": "on",
     "post": "yes",
     "action": "delete_selected",
 }

@@ -89,10 +89,11 @@ COPY_MODELS = {
 # Pages that are not a model's standard pages: the roles that may GET and POST. None if the page takes no POST.
 PAGES: dict[str, tuple[str, str | None]] = {
     "registry_release_review": ("AEPU", "A"),
-    **{f"registry_release_{name}": ("AEPU", "AEPU") for name in ("compare", "read")},  # read-only
+    **{f"registry_release_{name}": ("AEPU", "AEPU") for name in ("compare", "read", "added_ops")},  # read-only
     **{f"registry_release_{name}": ("A", "A") for name in ("make_live", "withdraw")},
     "registry_release_restore": ("AE", "AE"),
     "registry_release_discard": ("", ""),  # needs the name of an entry; tests/unit/console/releases/test_review_page.py
+    "registry_release_fix": ("", ""),  # needs warnings; tests/unit/console/releases/test_warning_groups.py
     "registry_release_cancel_schedule": ("", "A"),
     "registry_release_discard_all": ("AE", "AE"),
     "registry_change_revert": ("AE", "AE"),

@@ -1,6 +1,7 @@
 """Rows of the draft catalog."""
 
 from datetime import UTC, datetime
+from itertools import accumulate
 from typing import Any
 
 from django.utils import timezone
@@ -16,7 +17,8 @@ TITLE_SCHEMA = build_schema(("title",), title={"type": "string"}, limit={"type":
 
 def make_op(path: str = "onto.task.add", **fields: Any) -> Op:
     """Create a publishable op with a rule of each kind, an example, an alias and its groups."""
-    for group in ("root", "onto", "onto.task"):
+    parents = accumulate(path.split(".")[:-1], "{}.{}".format)
+    for group in dict.fromkeys(("root", "onto", "onto.task", *parents)):
         Group.objects.get_or_create(path=group, defaults={"summary": f"Group {group}"})
     values = {"op": path, "tool_name": path.replace(".", "_"), "kind": "write", "entity": "task", "action": "create"}
     values |= {"summary": f"Add {path}", "parameters_schema": TITLE_SCHEMA, "argument_aliases": {"name": "title"}}

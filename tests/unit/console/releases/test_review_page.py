@@ -16,6 +16,7 @@ from analytics.rollout.models import Cohort, Flag, Subject
 from analytics.rollups.models import OpDaily
 from audit.models import AuditEntry
 from console import diff_view
+from console.releases import warning_groups
 from registry.models import Activation, Agent, Connection, Group, Op, Pin, PromptSection, Release
 from registry.releases import publishing, stored_releases
 from tests.support.console.admin_pages import get_registry_url, read_text
@@ -26,6 +27,8 @@ from tests.support.rows.op_entries import build_schema
 from tests.support.upstreams import any_upstream
 
 pytestmark = pytest.mark.django_db
+
+UNCLEAR_TICK = "number_without_unit:onto"
 
 UNCLEAR = build_schema(
     ("title",), title={"type": "string"}, amount={"type": "number", "description": "<b>How much</b>"}
@@ -124,12 +127,12 @@ def test_new_warnings_are_shown_and_accepted_with_a_checkbox_and_a_reason(admin_
     make_op(parameters_schema=UNCLEAR)
 
     page = read_text(open_review(admin_client))
-    response = publish(admin_client, reviewed="on", because="The upstream says no more.")
+    response = publish(admin_client, accepted=UNCLEAR_TICK, because="The upstream says no more.")
 
     assert "1 warning that the live release does not have." in page
     assert "The copy does not give the unit or range of amount" in page
     assert "&lt;b&gt;How much" in page
-    assert all(f'name="{name}"' in page for name in ("seen", "note", "reviewed", "because"))
+    assert all(f'name="{name}"' in page for name in ("seen", "note", "accepted", "because"))
     release = stored_releases.get_live_release()
     assert response.status_code == 302
     assert release is not None
@@ -142,11 +145,14 @@ def test_new_warnings_are_shown_and_accepted_with_a_checkbox_and_a_reason(admin_
 @for_each(
     "fields, error",
     [
-        ({"because": "No tick"}, "This field is required."),
-        ({"reviewed": "on", "because": "  "}, "This field is required."),
-        ({"reviewed": "on", "because": "x" * 501}, "at most 500 characters"),
-        ({"reviewed": "on", "because": "Other", "seen": "0" * 64}, "The draft has changed since you reviewed it."),
-        ({"reviewed": "on", "because": "Of no draft", "seen": ""}, "Review the changes again."),
+        ({"because": "No tick"}, "1 warning is neither accepted nor fixed."),
+        ({"accepted": UNCLEAR_TICK, "because": "  "}, "This field is required."),
+        ({"accepted": UNCLEAR_TICK, "because": "x" * 501}, "at most 500 characters"),
+        (
+            {"accepted": UNCLEAR_TICK, "because": "Other", "seen": "0" * 64},
+            "The draft has changed since you reviewed it.",
+        ),
+        ({"accepted": UNCLEAR_TICK, "because": "Of no draft", "seen": ""}, "Review the changes again."),
     ],
     undone=True,
 )
@@ -193,12 +199,13 @@ def test_differences_are_paged(admin_client: Client, published: Release, monkeyp
 def test_review_counts_thousands_of_warnings_and_shows_some(
     admin_client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(diff_view, "MAX_LISTED", 2)
+    monkeypatch.setattr(warning_groups, "MAX_SHOWN", 2)
+    monkeypatch.setattr(diff_view, "MAX_LISTED", 2)  # of the release's page
     delays = {f"delay_{letter}": {"type": "number"} for letter in "abc"}
     make_op(parameters_schema=build_schema(("title",), title={"type": "string"}, **delays))
 
     page = read_text(open_review(admin_client))
-    publish(admin_client, reviewed="on", because="Known")
+    publish(admin_client, accepted=UNCLEAR_TICK, because="Known")
 
     live = Activation.objects.get(is_live=True).release
     assert len(live.accepted_warnings) == 3

@@ -98,6 +98,25 @@ def test_check_draft_checks_the_stored_draft() -> None:
     ]
 
 
+def test_what_an_imported_text_leaves_open_is_a_hint() -> None:
+    imported = build_op_entry("a.b", summary="Send an alert", parameters_schema=BAD, policy={"do": ["Send due_at."]})
+    copy = build_op_entry("a.c", summary="Send an alert")
+    context = build_check_context(imported, copy, imported=("a.b", "a.c"))
+    with_own = build_check_context(imported, copy, imported=("a.b",))
+
+    hints, warnings = (
+        [each.rule for each in checks.check_entry(imported, context) if each.severity == severity]
+        for severity in (Severity.HINTS, Severity.WARNS)
+    )
+
+    assert hints == ["summary_like_another", "number_without_unit"]
+    assert warnings == ["argument_unknown"]  # a person wrote the rule
+    assert "summary_like_another" not in get_rules(
+        [each for each in checks.check_entry(imported, with_own) if each.severity == Severity.HINTS]
+    )
+    assert {each.severity for each in checks.check_entry(imported, build_check_context(imported))} == {Severity.WARNS}
+
+
 def test_shipped_catalog_has_only_accepted_warnings(monkeypatch: pytest.MonkeyPatch) -> None:
     shipped = loader.read_shipped_catalog()
     assert [str(finding) for finding in checks.check_content(shipped)] == []

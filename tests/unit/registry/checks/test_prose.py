@@ -15,7 +15,7 @@ STATES = {"type": "string", "enum": ["in_progress", "done"], "x-aliases": {"not_
 UPDATE = build_op_entry(
     "onto.task.update",
     parameters_schema=build_schema(
-        task_id={"type": "string"}, due_at={}, state_key=STATES, props=build_schema(sub_key={})
+        task_id={"type": "string"}, due_at={}, sortOrder={}, state_key=STATES, props=build_schema(sub_key={})
     ),
     argument_aliases={"taskId": "task_id", "project.old_id": "task_id"},
     display_only=["task_title"],
@@ -64,6 +64,7 @@ def test_unknown_name_is_found(text: str, message: str, fix: str) -> None:
         "Send sort_by to onto.tasks.list.",
         "See onto.task, onto.task.update and https://onto.task.example/set/project_key.",
         "Kinds such as task.review; set my.project_key.",
+        "Answers sort_order, and mail to onto.com.",
         "",
     ],
 )
