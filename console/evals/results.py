@@ -1,17 +1,34 @@
 """The result of eval cases as rows of a page: hit rates, cases won and lost, and ops found instead of others."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.urls import reverse
+from django.utils.text import get_text_list
 
 from core.templatetags.admin_format import percent, signed_points
-from registry.evals.comparison import HIT_RANKS, CaseOutcome, ComparedCase, EvalComparison, HitRate, TakenCases
+from registry.evals.comparison import (
+    HIT_RANKS,
+    CaseOutcome,
+    ComparedCase,
+    EvalComparison,
+    HitRate,
+    Loss,
+    LossCause,
+    TakenCases,
+)
 from registry.models import EvalCase, Op
 
 MAX_LISTED = 50  # cases won, cases lost, and confused ops
+MAX_NAMED = 3  # ops in a sentence
+_LOSS_WORDS = {
+    LossCause.GONE: "whose op is gone",
+    LossCause.NEW: "to new ops",
+    LossCause.EDITED: "to edits",
+    LossCause.NOISE: "to noise",
+}
 
 
 class OpLink(NamedTuple):
@@ -39,7 +56,7 @@ class SetRow(NamedTuple):
 
 
 class CaseRow(NamedTuple):
-    """A case with where its op was found before and after, and what was found first instead."""
+    """A case with where its op was found before and after, what was found first instead, and why it was lost."""
 
     request: str
     url: str
@@ -47,6 +64,7 @@ class CaseRow(NamedTuple):
     before: str
     after: str
     instead: OpLink | None
+    loss: str
 
 
 class TakenRow(NamedTuple):
@@ -93,6 +111,7 @@ def build_summary_context(compared: EvalComparison | None) -> dict[str, Any]:
         "eval_ranks": HIT_RANKS,
         "eval_lost": [_build_case_row(each, links) for each in lost[:MAX_LISTED]],
         "eval_lost_count": len(lost),
+        "eval_losses": _count_losses(lost),
         "eval_won_count": len(compared.won),
         "eval_margin": settings.GATEWAY_EVAL_MARGIN,
         "eval_is_compared": bool(compared.cases) and compared.cases[0].before is not None,
@@ -144,7 +163,28 @@ def _build_case_row(each: ComparedCase, links: dict[str, str]) -> CaseRow:
         _format_rank(each.before) if each.before else "",
         _format_rank(each.after),
         _get_link(each.found_instead, links) if each.found_instead else None,
+        _explain_loss(each.loss) if each.loss else "",
     )
+
+
+def _explain_loss(loss: Loss) -> str:
+    """Return why a case was lost, as a sentence."""
+    left = len(loss.ops) - MAX_NAMED
+    names = get_text_list([*loss.ops[:MAX_NAMED], *([f"{left} more"] if left > 0 else [])], "and")
+    is_one = len(loss.ops) == 1
+    if loss.cause == LossCause.GONE:
+        return "The expected op is retired or no longer exists."
+    if loss.cause == LossCause.NEW:
+        return f"{names} {'is' if is_one else 'are'} new and ahead of it."
+    if loss.cause == LossCause.EDITED:
+        return f"{names} {'was' if is_one else 'were'} edited."
+    return "Noise: no new or edited op is ahead. With other ops around, the same words count differently."
+
+
+def _count_losses(lost: Iterable[ComparedCase]) -> str:
+    """Return why cases were lost in words, such as "3 to new ops, 2 to noise"; empty if none was."""
+    counts = Counter(each.loss.cause for each in lost if each.loss)
+    return ", ".join(f"{counts[cause]} {_LOSS_WORDS[cause]}" for cause in LossCause if counts[cause])
 
 
 def _build_taken_row(taken: TakenCases, links: dict[str, str]) -> TakenRow:

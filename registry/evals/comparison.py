@@ -3,11 +3,12 @@
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from enum import StrEnum
+from typing import Any, NamedTuple
 
 from core.text import json_text
 from registry import search
-from registry.catalog.model import FULL_VISIBILITY, Catalog
+from registry.catalog.model import FULL_VISIBILITY, Catalog, CatalogOp
 from registry.models import EvalCase
 
 HIT_RANKS = (1, 3, 5)  # a search shows at least five ops, and the args of the first four
@@ -36,6 +37,24 @@ class EvalRun:
 
     outcomes: Mapping[str, CaseOutcome]  # by request
     missing_ops: frozenset[str]  # expected, but not active ops of the catalog
+    # Of what search reads of each active op, to see which ones are new or edited. Hashes of one process only.
+    op_hashes: Mapping[str, int] = field(default_factory=dict)
+
+
+class LossCause(StrEnum):
+    """Why a case was lost."""
+
+    GONE = "gone"  # no right op is active any more
+    NEW = "new"  # new ops are ahead of the right one
+    EDITED = "edited"  # ops that were edited are ahead of it, or it was edited itself
+    NOISE = "noise"  # the same ops in another order: with other ops around, their words count more or less
+
+
+class Loss(NamedTuple):
+    """Why a case was lost, and the ops that it is about: those ahead, best first, or those that were edited."""
+
+    cause: LossCause
+    ops: tuple[str, ...]
 
 
 def run_cases(catalog: Catalog, cases: Collection[EvalCase]) -> EvalRun:
@@ -53,7 +72,13 @@ def run_cases(catalog: Catalog, cases: Collection[EvalCase]) -> EvalRun:
         return CaseOutcome(found, rank)
 
     outcomes = {case.request: run_case(case) for case in cases}
-    return EvalRun(outcomes, frozenset(case.op for case in cases) - view.ops)
+    op_hashes = {path: _hash_searched_text(catalog.ops[path]) for path in view.ops}
+    return EvalRun(outcomes, frozenset(case.op for case in cases) - view.ops, op_hashes)
+
+
+def _hash_searched_text(op: CatalogOp) -> int:
+    texts = (op.tool_name, op.summary, op.description, op.notes)
+    return hash((*texts, op.keywords, op.aliases, tuple(sorted(op.arguments)), op.entity, op.action))
 
 
 def hash_cases(cases: Iterable[EvalCase]) -> str:
@@ -101,6 +126,7 @@ class ComparedCase:
     case: EvalCase
     after: CaseOutcome
     before: CaseOutcome | None
+    loss: Loss | None = None  # of a lost case
 
     @property
     def gain(self) -> int:
@@ -182,14 +208,39 @@ class EvalComparison:
 
 def compare_runs(cases: Sequence[EvalCase], after: EvalRun, before: EvalRun | None) -> EvalComparison:
     """Compare two runs of the same cases."""
-    compared = tuple(
-        ComparedCase(case, after.outcomes[case.request], before.outcomes[case.request] if before else None)
-        for case in cases
-    )
+    compared = tuple(_compare_case(case, after, before) for case in cases)
     sets = (
         _build_set_result(each.value, [one for one in compared if one.case.case_set == each]) for each in EvalCase.Set
     )
     return EvalComparison(tuple(each for each in sets if each.count), compared, tuple(sorted(after.missing_ops)))
+
+
+def _compare_case(case: EvalCase, after: EvalRun, before: EvalRun | None) -> ComparedCase:
+    outcome = after.outcomes[case.request]
+    if before is None:
+        return ComparedCase(case, outcome, None)
+    previous = before.outcomes[case.request]
+    loss = _explain_loss(case, after, before) if outcome.hits < previous.hits else None
+    return ComparedCase(case, outcome, previous, loss)
+
+
+def _explain_loss(case: EvalCase, after: EvalRun, before: EvalRun) -> Loss:
+    outcome, previous = after.outcomes[case.request], before.outcomes[case.request]
+    right = [path for path in case.accepted_ops if path in after.op_hashes]
+    if not right:
+        return Loss(LossCause.GONE, ())
+    ahead = _list_ahead(outcome)
+    if new := tuple(path for path in ahead if path not in before.op_hashes):
+        return Loss(LossCause.NEW, new)
+    moved = [path for path in ahead if path not in _list_ahead(previous)]
+    if edited := tuple(path for path in (*moved, *right) if before.op_hashes.get(path) != after.op_hashes[path]):
+        return Loss(LossCause.EDITED, edited)
+    return Loss(LossCause.NOISE, tuple(moved))
+
+
+def _list_ahead(outcome: CaseOutcome) -> tuple[str, ...]:
+    """Return what is shown before the first right op."""
+    return outcome.found if outcome.rank is None else outcome.found[: outcome.rank - 1]
 
 
 def _build_set_result(name: str, cases: list[ComparedCase]) -> SetResult:

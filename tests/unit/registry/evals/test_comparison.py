@@ -6,7 +6,7 @@ import pytest
 
 from registry.catalog.model import Catalog
 from registry.evals import comparison
-from registry.evals.comparison import CaseOutcome, EvalComparison, EvalRun, run_cases
+from registry.evals.comparison import CaseOutcome, EvalComparison, EvalRun, LossCause, run_cases
 from registry.models import EvalCase
 from tests.support.rows.op_entries import build_catalog, build_op_entry
 
@@ -92,6 +92,41 @@ def test_the_op_that_is_found_first_took_the_case() -> None:
     assert (taken.op, taken.taken_by, taken.new_count) == ("x.y", "x.other0", 2)
     assert {each.case.request for each in taken.cases} == {"new", "old", "nothing"}
     assert comparison.compare_runs([make_case()], empty, None).taken == []
+
+
+def run_with(found: list[str], **versions: int) -> EvalRun:
+    """Return a run that shows these ops, whose texts have these versions. x.y is the right one."""
+    rank = found.index("x.y") + 1 if "x.y" in found else None
+    return EvalRun({"call": CaseOutcome(tuple(found), rank)}, frozenset(), {f"x.{n}": v for n, v in versions.items()})
+
+
+@pytest.mark.parametrize(
+    ("after", "cause", "ops"),
+    [
+        (run_with(["x.new", "x.a", "x.y"], y=1, a=1, new=1), LossCause.NEW, ["x.new"]),
+        (run_with(["x.a", "x.y"], y=1, a=2), LossCause.EDITED, ["x.a"]),
+        (run_with(["x.a", "x.y"], y=2, a=1), LossCause.EDITED, ["x.y"]),
+        (run_with(["x.a", "x.y"], y=1, a=1, new=1), LossCause.NOISE, ["x.a"]),
+        (run_with([], y=1, a=1), LossCause.NOISE, []),  # it is no longer good enough to be shown
+        (run_with(["x.new"], a=1, new=1), LossCause.GONE, []),
+    ],
+)
+def test_a_lost_case_says_what_beat_it(after: EvalRun, cause: LossCause, ops: list[str]) -> None:
+    before = run_with(["x.y", "x.a"], y=1, a=1)
+
+    [lost] = comparison.compare_runs([make_case("call", "x.y")], after, before).lost
+
+    assert lost.loss is not None
+    assert (lost.loss.cause, list(lost.loss.ops)) == (cause, ops)
+    assert comparison.compare_runs([make_case("call", "x.y")], before, after).cases[0].loss is None
+
+
+def test_search_in_a_larger_catalog_says_which_ops_are_new() -> None:
+    small, large = make_catalog(call="Ring a person"), make_catalog(call="Ring a person", ring="Ring a person twice")
+    runs = [run_cases(catalog, [make_case("ring", "x.call")]) for catalog in (large, small)]
+
+    assert runs[0].op_hashes.keys() == {"x.call", "x.ring"}
+    assert runs[0].op_hashes["x.call"] == runs[1].op_hashes["x.call"]
 
 
 @pytest.mark.parametrize(("margin", "loses"), [(0, True), (1, True), (2, False), (100, False)])
