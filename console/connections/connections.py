@@ -1,17 +1,19 @@
 """The page of a connection: its fields, what the audit log keeps of them, and its grants."""
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin, messages
 from django.contrib.admin.options import IS_POPUP_VAR
+from django.contrib.humanize.templatetags.humanize import naturaltime
 from django.core.exceptions import PermissionDenied
+from django.db.models import prefetch_related_objects
 from django.forms import Script
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from unfold.widgets import UnfoldAdminTextareaWidget
 
 from console import chat_links
@@ -29,6 +31,11 @@ from registry.catalog import switches
 from registry.catalog.connections import ConnectionConfig
 from registry.imports import definitions, drift
 from registry.models import Connection, Switch
+
+if TYPE_CHECKING:  # unfold ships no types; what it derives from has them
+    from django.contrib.admin.views.main import ChangeList
+else:
+    from unfold.views import ChangeList
 
 AUDITED_FIELDS = (*ConnectionConfig.__dataclass_fields__, "document_url", "check_every", "is_pinned")
 Auth, SubjectAs, Transport = Connection.Auth, Connection.SubjectAs, Connection.Transport
@@ -132,12 +139,25 @@ def build_attributes(column: str) -> dict[str, str]:
 HEADERS_WIDGET = UnfoldAdminTextareaWidget(attrs={"class": "ui-code", "rows": 2, "spellcheck": "false"})
 
 
+class ConnectionChangeList(ChangeList):
+    """A page of the list. Sets the figures of each row, and the secrets that it lacks."""
+
+    def get_results(self, request: HttpRequest) -> None:
+        super().get_results(request)
+        rows: list[Any] = list(self.result_list)
+        prefetch_related_objects(rows, "secrets")
+        figures_by_row = figures.list_figures(rows, at=timezone.now())
+        for row in rows:
+            row.figures, row.needed_secrets = figures_by_row[row.pk], describe_secrets(row)
+        self.result_list = rows
+
+
 @admin.register(Connection)
 class ConnectionAdmin(AuditedAdmin, SwitchableMixin, ImportPagesMixin):
     empty = "Ops run through connections. Import a service, or load the shipped ops with load_catalog."
     audit_kind = "connection"
     switch_kind, switch_name = Switch.Kind.CONNECTION, "name"
-    list_display = ["name", "kind", "base_url", "op_count", "state", "off"]
+    list_display = ["name", "kind", "op_count", "calls", "failures", "p95", "imported", "credentials", "state"]
     change_list_template = "console/connections/connection_list.html"
     change_form_outer_before_template = "console/connections/state.html"
     ordering = ["name"]
@@ -194,11 +214,40 @@ class ConnectionAdmin(AuditedAdmin, SwitchableMixin, ImportPagesMixin):
     def op_count(self, row: Any) -> int:
         return int(row.op_total)
 
+    @admin.display(description="Calls (24 h)")
+    def calls(self, row: Any) -> str:
+        return _link_count(row.figures.calls_url, row.figures.calls, style="")
+
+    @admin.display(description="Failed")
+    def failures(self, row: Any) -> str:
+        return _link_count(row.figures.failed_url, row.figures.failed, style="ui-text-danger")
+
+    @admin.display(description="p95")
+    def p95(self, row: Any) -> str:
+        return f"{row.figures.percentiles[1]:,.0f} ms" if row.figures.percentiles else "–"
+
+    @admin.display(description="Imported", ordering="imported_at")
+    def imported(self, row: Any) -> str:
+        return naturaltime(row.imported_at) if row.imported_at else "–"
+
+    @admin.display(description="Credentials")
+    def credentials(self, row: Any) -> str:
+        missing = [secret.label for secret in row.needed_secrets if not secret.is_usable]
+        if missing:
+            return format_html('<span class="ui-tag ui-tag--removed">{} missing</span>', ", ".join(missing))
+        return "set" if row.needed_secrets else "–"
+
     @admin.display(description="State")
     def state(self, row: Any) -> str:
+        """Return whether its definitions are read and changed, and whether it is off."""
+        changed = format_html('<span class="ui-tag">{} changed</span>', row.changed) if row.changed else ""
         if row.check_error:
-            return format_html('<span class="ui-tag ui-tag--removed" title="{}">{}</span>', row.check_error, "unread")
-        return format_html('<span class="ui-tag">{} changed</span>', row.changed) if row.changed else ""
+            tag = '<span class="ui-tag ui-tag--removed" title="{}">{}</span>'
+            changed = format_html(tag, row.check_error, "unread")
+        return format_html_join(" ", "{}", ((mark,) for mark in (changed, self.off(row)) if mark))
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
+        return ConnectionChangeList
 
     def get_queryset(self, request: HttpRequest) -> Any:
         return import_pages.annotate_counts(super().get_queryset(request))
@@ -289,6 +338,11 @@ class ConnectionAdmin(AuditedAdmin, SwitchableMixin, ImportPagesMixin):
         if not self.has_import_permission(request):
             raise PermissionDenied
         return get_object_or_404(Connection, pk=pk)
+
+
+def _link_count(url: str, count: int, *, style: str) -> str:
+    """Return a number as a link to the calls that it counts."""
+    return format_html('<a href="{}" class="{}">{}</a>', url, style, f"{count:,}") if count else "0"
 
 
 @admin.register(UserGrant)

@@ -1,21 +1,23 @@
 """How recent calls through a connection went, and the list of their events."""
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from statistics import quantiles
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from django.contrib import admin
 from django.contrib.admin.options import IncorrectLookupParameters
-from django.db.models import Q, QuerySet
+from django.db.models import F, OuterRef, Q, QuerySet, Subquery, Window
+from django.db.models.functions import RowNumber
 from django.http import HttpRequest
 from django.urls import reverse
 
 from analytics.events.event_filters import NOT_TRIED_IN_ADMIN
 from analytics.events.models import OperationEvent
-from registry.models import REMOTE_KINDS, Connection
+from registry.models import REMOTE_KINDS, Connection, Op
 
 PERIOD = timedelta(hours=24)
 MAX_CALLS = 1_000  # the latest ones; more would not change the figures
@@ -44,7 +46,9 @@ class ErrorCount:
 
 @dataclass(frozen=True, slots=True)
 class ConnectionFigures:
-    """Figures of the latest calls of a day. `percentiles` are the 50th, 95th and 99th of the latency in ms.
+    """Figures of the latest calls of a day, of at most MAX_CALLS.
+
+    `percentiles` are the 50th, 95th and 99th of the latency in ms.
 
     The addresses are of the lists of all calls and of failed calls.
     """
@@ -77,16 +81,44 @@ class ThroughConnectionFilter(admin.SimpleListFilter):
 
 def get_figures(connection: Connection, *, at: datetime) -> ConnectionFigures:
     """Return the figures of the calls that reached the executor. Trials of admins and replays do not count."""
+    return list_figures([connection], at=at)[connection.pk]
+
+
+def list_figures(connections: Sequence[Connection], *, at: datetime) -> dict[int, ConnectionFigures]:
+    """Return the figures of several connections, by primary key. One query."""
     since = at - PERIOD
-    rows = OperationEvent.objects.filter(_build_condition(connection), time__gte=since).order_by("-time")
-    calls = list(rows.values_list("ok", "code", "reason", "latency_ms")[:MAX_CALLS])
-    failures = Counter((reason, code) for ok, code, reason, _ in calls if not ok)
+    through = Op.objects.filter(op=OuterRef("op"), connection__in=[each.pk for each in connections])
+    latest = Window(RowNumber(), partition_by=F("connection"), order_by=F("time").desc())
+    rows = (
+        OperationEvent.objects.filter(SENT_CALL, time__gte=since)
+        .annotate(connection=Subquery(through.values("connection")[:1]))
+        .filter(connection__isnull=False)
+        .annotate(age=latest)
+        .filter(age__lte=MAX_CALLS)
+        .order_by()
+    )
+    calls: dict[int, list[_Call]] = {each.pk: [] for each in connections}
+    values: Any = rows.values("connection", *_Call._fields)
+    for row in values:
+        calls[row.pop("connection")].append(_Call(**row))
+    return {each.pk: _summarise_calls(each, calls[each.pk], since) for each in connections}
+
+
+class _Call(NamedTuple):
+    ok: bool
+    code: str
+    reason: str
+    latency_ms: float
+
+
+def _summarise_calls(connection: Connection, calls: Sequence[_Call], since: datetime) -> ConnectionFigures:
+    failures = Counter((call.reason, call.code) for call in calls if not call.ok)
     return ConnectionFigures(
         calls=len(calls),
         failed=failures.total(),
         calls_url=_build_events_url(connection, since),
         failed_url=_build_events_url(connection, since, ok__exact="0"),
-        percentiles=_compute_percentiles([latency for *_, latency in calls]),
+        percentiles=_compute_percentiles([call.latency_ms for call in calls]),
         errors=[
             ErrorCount(reason, count, _build_events_url(connection, since, code__exact=code, reason__exact=reason))
             for (reason, code), count in failures.most_common(MAX_REASONS)

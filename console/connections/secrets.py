@@ -107,8 +107,8 @@ class ConnectionSecretInline(base.TabularInline[ConnectionSecret, Connection]):
 
 
 def describe_secrets(connection: Connection) -> list[SecretStatus]:
-    """Return the secrets that a connection needs, and whether each is set. One query."""
-    rows = {row.name: row for row in ConnectionSecret.objects.filter(connection=connection)}
+    """Return the secrets that a connection needs, and whether each is set. One query, unless they are prefetched."""
+    rows = {row.name: row for row in connection.secrets.all()}
     return [
         _describe_secret(name, rows.get(name), connection) for name in connection_secrets.iterate_needed(connection)
     ]

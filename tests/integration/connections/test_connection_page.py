@@ -36,6 +36,7 @@ from tools.databases import ROOT
 
 pytestmark = pytest.mark.usefixtures("background_at_once")
 
+LIST_QUERIES = 25  # whatever the number of connections
 LIMIT = {"name": "limit", "in": "query", "schema": {"type": "integer"}}
 SAID = "GET {base}/pets was answered with status {status}: “No luck.”. "  # of a service, as a text on one line
 PETS = {"/pets": {"get": {"summary": "List pets"}}, "/toys": {"get": {"summary": "List toys"}}}
@@ -86,6 +87,26 @@ def test_figures_count_calls_that_reached_the_executor(api: Api, shop: HttpUpstr
     assert ">2 calls</a> in the last 24 hours, " in page
     assert ">1 failed</a>. Half took less than" in page
     assert "1 × upstream_not_found" in page
+
+
+def test_the_list_shows_how_each_connection_is(
+    shop: HttpUpstream, pets: Connection, api: Api, admin_client: HttpClient, django_assert_max_num_queries: Any
+) -> None:
+    shop.answer = build_json({}, status="404 Not Found")
+    api.exec(READ, {"order_id": "8"})
+    api.exec("pets.pet.list", {})
+    event_log.flush()
+    Connection.objects.filter(name="pets").update(auth=Connection.Auth.BEARER)
+
+    with django_assert_max_num_queries(LIST_QUERIES):
+        page: Any = admin_client.get(reverse("admin:registry_connection_changelist"))
+
+    rows = {row.name: row for row in page.context["cl"].result_list}
+    assert [(rows[name].figures.calls, rows[name].figures.failed) for name in (NAME, "pets")] == [(1, 1), (1, 1)]
+    text = read(page)
+    assert ">bearer token missing</span>" in text
+    assert rows["pets"].figures.calls_url.replace("&", "&amp;") in text
+    assert "Imported" in text
 
 
 def test_every_error_of_the_executor_is_counted() -> None:
