@@ -14,7 +14,9 @@ from django.utils.html import format_html, format_html_join
 
 from analytics import reports
 from analytics.events.event_filters import CountedAs
+from console import op_tree
 from console.access.switches import SwitchableMixin
+from console.copy.op_bulk import BulkChangeMixin
 from console.reports.parts import report_query
 from core.templatetags.admin_format import breakable, percent
 from core.text.display import DASH
@@ -104,6 +106,7 @@ class OpChangeList(ChangeList):
             op.last_editor, op.is_draft = editors.get(op.op, ""), op.op in differs
             op.missing = explain_missing(op, current)
         self.result_list = rows
+        self.group_links = op_tree.build_links(self, request)
 
 
 def explain_missing(op: Op, current: Connections) -> str:
@@ -114,12 +117,12 @@ def explain_missing(op: Op, current: Connections) -> str:
     return current.explain_missing(UpstreamTarget(connection, op.tool_name, op.upstream_name, bool(op.request)))
 
 
-class OpListMixin(SwitchableMixin):
+class OpListMixin(SwitchableMixin, BulkChangeMixin):
     """The list of ops."""
 
     list_display = (*COLUMNS, *MORE_COLUMNS)
     list_before_template = "console/copy/op_list_chips.html"
-    list_filter = [DraftFilter, CallsFilter, "status", "kind", "connection", "source"]
+    list_filter = [op_tree.OpGroupFilter, DraftFilter, CallsFilter, "status", "kind", "connection", "source"]
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         return OpChangeList

@@ -127,7 +127,7 @@ class OpAdmin(OpListMixin, CopyAdmin, SwitchableMixin, OpPreviewMixin, CopyFiles
     line_lists = {"keywords": 100, "contexts": 60, "result_fields": 200, "display_only": 100}
     go_to_order = 1
     switch_kind, switch_name = Switch.Kind.OP, "op"
-    actions: Any = ["switch_off", "switch_on", "export_csv"]
+    actions: Any = ["change_selected", "switch_off", "switch_on", "export_csv"]
     search_fields = ["op", "tool_name", "upstream_name", "summary", "aliases__name"]
     readonly_fields = ["upstream_name", "source"]
     inlines = [RuleInline, ExampleInline, AliasInline]

@@ -48,6 +48,7 @@ pytestmark = pytest.mark.usefixtures("short_sidebar")
 
 # All actions except delete_selected, which needs the delete permission.
 ACTIONS = {
+    ("registry.Op", "change_selected"): "AE",
     **{(f"registry.{name}", act): "A" for name in ("Op", "Group", "Connection") for act in ("switch_off", "switch_on")},
     **{("registry.Switch", action): "A" for action in ("turn_off", "turn_on")},
     ("auth.User", "end_sessions"): "A",

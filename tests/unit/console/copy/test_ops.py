@@ -4,6 +4,7 @@ import csv
 import io
 import re
 from html import unescape
+from typing import Any
 
 import pytest
 from django.test import Client
@@ -13,7 +14,7 @@ from django.utils import timezone
 from analytics.events.models import OperationEvent
 from audit.models import AuditEntry
 from registry.models import Op
-from tests.support.console.admin_pages import get_registry_url, open_form, save_row
+from tests.support.console.admin_pages import get_registry_url, open_form, read, save_row
 from tests.support.rows.copy_rows import make_op
 
 pytestmark = pytest.mark.django_db
@@ -28,6 +29,39 @@ def test_ops_can_be_downloaded_as_csv(admin_client: Client) -> None:
     rows = list(csv.DictReader(io.StringIO(response.content.decode())))
     assert response.headers["Content-Type"] == "text/csv; charset=utf-8"
     assert [(row["op"], row["summary"]) for row in rows] == [("onto.task.add", "'=1+1")]
+
+
+def test_selected_ops_are_changed_on_a_page_that_asks_what(admin_client: Client) -> None:
+    url, chosen, other = get_registry_url(Op, "changelist"), make_op(), make_op("onto.task.other")
+    selected = {"action": "change_selected", "_selected_action": [chosen.pk, other.pk]}
+
+    asked = admin_client.post(url, selected)
+    empty = admin_client.post(url, selected | {"apply": "1"})
+    wrong = admin_client.post(url, selected | {"apply": "1", "group": "nowhere"})
+    done = admin_client.post(url, selected | {"apply": "1", "confirm": "on", "timeout_ms": "900"}, follow=True)
+
+    assert "Change 2 ops" in read(asked)
+    assert "onto.task.add, onto.task.other." in read(asked)
+    assert "Choose what to change." in read(empty)
+    assert "The group nowhere does not exist. Add it first." in read(wrong)
+    assert "Changed 2 ops in the draft." in read(done)
+    assert set(Op.objects.values_list("confirm", "timeout_ms", "status")) == {(True, 900, "active")}
+
+
+def test_list_is_filtered_by_services_and_their_groups(admin_client: Client) -> None:
+    for path in ("onto.task.add", "onto.goal.add", "crm.deal.add"):
+        make_op(path)
+
+    page: Any = admin_client.get(get_registry_url(Op, "changelist"), {"q": "add", "group": "onto.goal"})
+
+    links = page.context["cl"].group_links
+    assert [op.op for op in page.context["cl"].result_list] == ["onto.goal.add"]
+    assert [(each.path, each.op_count, each.is_open) for each in links] == [("crm", 1, False), ("onto", 2, True)]
+    assert [(each.path, each.op_count, each.is_current) for each in links[1].groups] == [
+        ("onto.goal", 1, True),
+        ("onto.task", 1, False),
+    ]
+    assert links[0].url == "?group=crm&q=add"
 
 
 def test_cleared_json_field_is_stored_as_empty(admin_client: Client) -> None:
