@@ -103,6 +103,7 @@ def build_panel_context(
         "open_request": open_request,
         "is_current": is_current,
         "is_outdated": open_request is not None and bool(holds.find_state(open_request).changed),
+        "is_own": open_request is not None and approval.is_of_own_changes(open_request, draft_review.selection),
         "other_reviews": [review for review in holders.reviews if review != open_request],
         "comments": list(open_request.comments.order_by("id")[:MAX_SHOWN_COMMENTS]) if open_request else [],
         "steps": steps,

@@ -72,6 +72,14 @@ def decide(*, by: str, chosen: DraftSelection) -> ReviewDecision:
     return ReviewDecision(False, f"{what}, so a second person who can publish must approve or publish it. {step}")
 
 
+def is_of_own_changes(review: ReviewRequest, chosen: DraftSelection) -> bool:
+    """Return whether the person who approved the changes also made some of them."""
+    if review.state != State.APPROVED:
+        return False
+    changes = [change for change in chosen.changes if selection.get_key(change) in review.keys]
+    return bool(_list_edited(changes, review.decider, ()))
+
+
 def _suggest_step(request: ReviewRequest | None, outdated: Collection[ReviewRequest], person: Person) -> str:
     if request is None:
         return "Ask for a review."

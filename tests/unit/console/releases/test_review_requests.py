@@ -57,6 +57,18 @@ def list_steps(client: Client) -> list[str]:
     return [step for step, _, _ in client.get(reverse(URL)).context["steps"]]
 
 
+def test_approval_by_somebody_who_changed_the_draft_is_not_green(
+    changed: Release, editor: Client, admin: Client
+) -> None:
+    change_op("Changed by its approver", by="ada")
+    take_step(editor, "ask")
+
+    page = read_text(take_step(admin, "approve"))
+
+    assert "approved by an editor</span> ada approved 1 op" in page
+    assert "ui-tag--added" not in page.partition('id="discussion"')[2].partition("</p>")[0]
+
+
 def test_editor_asks_and_admin_approves_with_comments(changed: Release, editor: Client, admin: Client) -> None:
     assert "Nobody has been asked to review this draft." in read_text(editor.get(reverse(URL)))
 
