@@ -53,7 +53,7 @@ class CohortChange(NamedTuple):
 def build_facts(request: HttpRequest, cohort: Cohort, at: datetime) -> dict[str, Any]:
     """Return the template context, each part only for users who can view its rows.
 
-    `advice` and `verdict`, `guardrail`, `results`, `exposures` and `changes`.
+    `advice` and `verdict`, `guardrail`, `results`, `exposures` or `is_unexposed`, and `changes`.
     """
     facts: dict[str, Any] = {"days": DAYS}
     if request.user.has_perms(REPORT_PERMISSIONS):
@@ -63,6 +63,7 @@ def build_facts(request: HttpRequest, cohort: Cohort, at: datetime) -> dict[str,
         facts["guardrail"] = describe_guardrail(cohort, at)
     if request.user.has_perm("analytics.view_assignment"):
         facts["exposures"] = _build_exposures_chart(request, cohort, at)
+        facts["is_unexposed"] = facts["exposures"] is None
     if request.user.has_perm("audit.view_auditentry"):
         facts["changes"] = _list_changes(cohort)
     return facts

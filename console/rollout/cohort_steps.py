@@ -47,8 +47,13 @@ class CohortStep(NamedTuple):
 
 
 def describe_state(cohort: Cohort) -> str:
-    """Return whether a cohort is on, and its percentage without trailing zeros: "at 12.5%"."""
-    return f"at {float(cohort.percentage):g}%" if cohort.is_on else "off"
+    """Return whom a cohort takes: "off", "at 12.5%", "on for 17 listed users", or "at 5% and 17 listed users"."""
+    if not cohort.is_on:
+        return "off"
+    listed = f"{len(cohort.listed):,} listed user{'' if len(cohort.listed) == 1 else 's'}"
+    if not cohort.percentage and cohort.listed:
+        return f"on for {listed}"
+    return f"at {float(cohort.percentage):g}%{f' and {listed}' if cohort.listed else ''}"
 
 
 def list_steps(cohort: Cohort, advice: Advice | None) -> list[CohortStep]:
@@ -139,10 +144,13 @@ def _find_undone_changes(cohort: Cohort, query: Mapping[str, str]) -> dict[str, 
 
 def _describe_done(request: HttpRequest, cohort: Cohort, step: str, before: str) -> SafeString | str:
     """Return what was done, with a button that undoes it."""
+    state = describe_state(cohort)
     if step == GUARD:
         done = f"{cohort.name} now stops automatically if it gets worse than others."
+    elif step == UNDO:
+        done = f"Undone: {cohort.name} is {state}. Servers follow within two seconds."
     else:
-        words = {STOP: "stopped", START: f"on again, {describe_state(cohort)}"}.get(step, describe_state(cohort))
+        words = {STOP: "stopped", START: f"{state} again"}.get(step, state)
         done = f"{cohort.name} is {words} (was {before}). Servers follow within two seconds."
     entry = _find_latest_entry(cohort)
     if step == UNDO or entry is None:

@@ -2,6 +2,7 @@
 
 import re
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 
 import pytest
 from django.test import Client as HttpClient
@@ -157,7 +158,7 @@ def test_step_can_be_undone_until_something_else_is_changed(manager_client: Http
     cohort.refresh_from_db()
     again = read_text(manager_client.post(url, undo, follow=True))
 
-    assert "pilot is at 5% (was at 25%)." in undone
+    assert "Undone: pilot is at 5%." in undone
     assert (cohort.is_on, cohort.percentage) == (True, 5)
     assert "Nothing was changed" in again
     take_step(manager_client, cohort, "guard")
@@ -208,6 +209,13 @@ def test_step_changes_nothing_if_somebody_else_was_faster(manager_client: HttpCl
     Cohort.objects.update(is_on=False)
     assert "and is now off" in take_step(manager_client, cohort, "100", seen="at 50%")
     assert Cohort.objects.get().percentage == 50
+
+
+def test_state_names_the_share_and_the_list() -> None:
+    cohort = Cohort(name="pilot", percentage=0, listed=["ana", "ben"])
+    assert cohort_steps.describe_state(cohort) == "on for 2 listed users"
+    cohort.percentage = Decimal("12.5")
+    assert cohort_steps.describe_state(cohort) == "at 12.5% and 2 listed users"
 
 
 @for_each("step", ["", "7", "-5", "x"])
