@@ -14,13 +14,21 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.safestring import SafeString
 
 from analytics.reports.report_filter import COHORT_PARAMETER, NO_COHORT, match_cohort
 from analytics.rollout.models import Cohort
 from audit import audit_log
 from core.admin import base, page_parts
+from core.text.display import DASH, with_hash
+from registry.releases.stored_releases import map_short_names
 
 TIME_FILTER = ("time", admin.DateFieldListFilter)
+
+
+def show_release(version: str) -> SafeString:
+    """Return the name of the release that served something, with its hash on hover; a dash if it is not known."""
+    return with_hash(map_short_names([version])[version], version) if version else DASH
 
 
 class AuditHistoryAdmin(base.ModelAdmin[Any]):

@@ -51,8 +51,8 @@ def _caller(line: int) -> PagePlace:
     return PagePlace(EventSection.CALLER, line)
 
 
-def _rollout(line: int) -> PagePlace:
-    return PagePlace(EventSection.ROLLOUT, line)
+def _rollout(line: int, display: str = "") -> PagePlace:
+    return PagePlace(EventSection.ROLLOUT, line, display)
 
 
 _FIGURES = PagePlace(EventSection.FIGURES, 1)
@@ -97,7 +97,7 @@ EVENT_FIELDS = (
     ),
     EventField("result_count", "Items in the result of a search, a group or a list op.", (_FIGURES,)),
     EventField("latency_ms", "Duration of the call in milliseconds.", (_FIGURES,), list_display="show_latency"),
-    EventField("release", "The release that served the call.", (_rollout(1),)),
+    EventField("release", "The release that served the call.", (_rollout(1, "show_release"),)),
     EventField("surface", "The surface that the model was shown.", (_rollout(2),)),
     EventField("cohort", "Cohorts that decided, in the order of their flags.", (_rollout(2),)),
     EventField("model", "The model's family.", (_rollout(2),)),

@@ -16,7 +16,7 @@ from analytics.events import problems
 from analytics.events.event_fields import EVENT_FIELDS, EventSection
 from analytics.events.event_filters import COUNTED_AS_PARAMETER, EVENT_CONDITIONS, CountedAs
 from analytics.events.models import OperationEvent
-from console.log_pages import TIME_FILTER, CohortFilter, ConditionFilter, KnownValuesFilter, LogAdmin
+from console.log_pages import TIME_FILTER, CohortFilter, ConditionFilter, KnownValuesFilter, LogAdmin, show_release
 from core.admin.site import GoToResult
 from core.templatetags.admin_format import breakable
 
@@ -146,6 +146,10 @@ class OperationEventAdmin(LogAdmin):
     @admin.display(description="unchanged")
     def show_unchanged(self, event: OperationEvent) -> str:
         return "yes" if event.unchanged else "no"
+
+    @admin.display(description="release")
+    def show_release(self, event: OperationEvent) -> str:
+        return show_release(event.release)
 
     @admin.display(description="changed IDs")
     def show_changed_ids(self, event: OperationEvent) -> str:
