@@ -1,5 +1,6 @@
 """ "Go to" in the console's sidebar finds lists, ops, groups, cohorts, releases and clients by name."""
 
+import pytest
 from django.test import Client as HttpClient
 from django.urls import reverse
 from django.utils import timezone
@@ -55,6 +56,7 @@ def test_go_to_finds_cohorts_clients_and_releases(api: Api, admin_client: HttpCl
     assert find_links(admin_client, "tier")[0] == cohort_url
 
 
+@pytest.mark.both_databases  # it looks into JSON
 def test_go_to_finds_the_ops_of_an_argument_before_rules_that_name_it(api: Api, admin_client: HttpClient) -> None:
     op = Op.objects.get(op="onto.task.update")
     rule = op.rules.create(kind="do", text="Send state_key to close a task.", position=99)
