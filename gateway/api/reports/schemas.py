@@ -18,7 +18,7 @@ NULLABLE_TEXT: dict[str, Any] = {"type": ["string", "null"]}
 EVENT: dict[str, Any] = {"type": "integer", "description": "The id of the latest event of it."}
 RELEASES: dict[str, Any] = {**TEXTS, "description": "Versions of the releases that served it, the most frequent first."}
 METRIC_NAMES = {metric.name: slugify(metric.name).replace("-", "_") for metric in METRICS}
-TOTAL_RATES = ("failure_rate", "repair_rate", "success_rate", "miss_rate", "loop_rate")
+TOTAL_RATES = ("failure_rate", "repair_rate", "success_rate", "miss_rate", "loop_rate", "thumbs_up_rate")
 PERIOD = {"period": build_ref("ReportPeriod")}
 FAILURE_COUNTS = build_object(dict.fromkeys(FAILURE_FIELDS, COUNT), description="Failed calls by their code.")
 TOTALS = {
