@@ -50,6 +50,8 @@ def plan_free_message(conversation: ScriptedConversation, days: Days) -> Plan:
     """Return the plan of a message that no script matches."""
     try:
         request = read_request(conversation, days)
+        if request and (shown := services.describe_shown_row(request, conversation)):
+            return shown
         if request is None or services.is_about_services(request):
             message = request.intent.message if request else conversation.current.message
             if answer := (yield from services.plan_service(message, days)):

@@ -5,6 +5,7 @@ from collections.abc import Generator, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from chat.scripted_model.conversation import ScriptedConversation
 from chat.scripted_model.dates import Days
 from chat.scripted_model.intents import ScriptedIntent, read_words
 from chat.scripted_model.outcomes import HELP, KINDS, ScriptedOutcome
@@ -57,6 +58,24 @@ def is_about_services(request: Request) -> bool:
     if intent.action not in _ACTIONS or request.row is not None or request.question:
         return False
     return bool(_list_words(intent.message)) and not _names_workspace(intent)
+
+
+def describe_shown_row(request: Request, conversation: ScriptedConversation) -> str:
+    """Return all fields of the only row of a service in earlier answers that has the words of a request for details.
+
+    Empty if there is none, as for rows of the workspace.
+    """
+    words = set(_WORD.findall(request.intent.query.lower()))
+    if request.intent.action != "details" or request.row is not None or not words:
+        return ""
+    outcomes = (each for turn in reversed(conversation.earlier) for each in turn.outcomes)
+    for outcome in outcomes:
+        if outcome.ok and outcome.op != HELP and not outcome.op.startswith(WORKSPACE):
+            rows = _find_rows(outcome.result) or []
+            matches = [row for row in rows if words <= set(_WORD.findall(" ".join(map(str, row.values())).lower()))]
+            if len(matches) == 1:
+                return f"From `{outcome.op}`:\n\n{_format_fields(matches[0])}"
+    return ""
 
 
 def _names_workspace(intent: ScriptedIntent) -> bool:
@@ -216,9 +235,8 @@ def describe_result(outcome: ScriptedOutcome, entity: str) -> str:
     """Return the rows of a result as a table, or its fields if it is one row."""
     rows = _find_rows(outcome.result)
     if rows is None:
-        fields = [(key, value) for key, value in outcome.result.items() if not isinstance(value, dict | list)]
-        table = _format_table(["", ""], [[_title(key), value] for key, value in fields])
-        return f"`{outcome.op}` returned:\n\n{table}" if fields else outcome.message
+        table = _format_fields(outcome.result)
+        return f"`{outcome.op}` returned:\n\n{table}" if table else outcome.message
     total = next((value for key in ("total", "count") if isinstance(value := outcome.result.get(key), int)), 0)
     total = max(total, len(rows))
     noun = entity if total == 1 else f"{entity.removesuffix('y')}ies" if _ends_in_y(entity) else f"{entity}s"
@@ -252,6 +270,12 @@ def _choose_columns(rows: list[dict[str, Any]]) -> list[str]:
     readable = [name for name in names if not any(_UUID.fullmatch(str(row.get(name))) for row in rows)]
     chosen = readable or list(names)
     return sorted(chosen, key=lambda name: (name not in _FIRST_COLUMNS, chosen.index(name)))[:MAX_COLUMNS]
+
+
+def _format_fields(row: dict[str, Any]) -> str:
+    """Return the fields of a row as a table, without nested ones. Empty if there are none."""
+    fields = [[_title(key), value] for key, value in row.items() if not isinstance(value, dict | list)]
+    return _format_table(["Field", "Value"], fields) if fields else ""
 
 
 def _format_table(head: list[str], lines: Iterable[list[Any]]) -> str:

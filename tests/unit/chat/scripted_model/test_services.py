@@ -6,6 +6,7 @@ from chat.scripted_model.plans import Answer
 from tests.support.loops import for_each
 from tests.unit.chat.scripted_model.requests import (
     ask,
+    build_assistant,
     build_exec,
     build_round,
     build_success,
@@ -88,7 +89,17 @@ def test_single_row_is_a_table_of_its_fields() -> None:
 
     text = ask(build_user("the figures of today"), show_help(*CLINIC), build_exec("clinic.stat.list", answer)).text
 
-    assert text == "`clinic.stat.list` returned:\n\n|  |  |\n| --- | --- |\n| Open visits | 4 |"
+    assert text == "`clinic.stat.list` returned:\n\n| Field | Value |\n| --- | --- |\n| Open visits | 4 |"
+
+
+@for_each("message", ["tell me more about Ben", "Tell me more about “Ben”."])
+def test_row_that_was_shown_is_told_in_full(message: str) -> None:
+    op = "clinic.patient.list"
+    earlier = [build_user("list the patients"), *build_exec(op, build_success(op, items=PATIENTS))]
+
+    text = ask(earlier, build_assistant("2 patients"), build_user(message)).text
+
+    assert text == f"From `{op}`:\n\n| Field | Value |\n| --- | --- |\n| ID | 2 |\n| Name | Ben |"
 
 
 def test_what_cannot_be_done_is_said_and_nothing_runs() -> None:
