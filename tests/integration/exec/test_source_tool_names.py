@@ -19,6 +19,7 @@ NOTE_ID = get_demo_id("document", 1)
         ("list_tasks", {"status": ["backlog", "done"], "priority": ["high"], "sort_by": "priority"}, "onto.task.list"),
         ("search_projects", {"query": "website", "status": "active", "has_active_tasks": True}, "onto.project.search"),
         ("search_projects", {"status": "active", "limit": 20}, "onto.project.search"),
+        ("search_projects", {"status": "archived"}, "onto.project.search"),
         ("list_projects", {"has_active_tasks": False}, "onto.project.list"),
         ("search_notes", {"query": "guide", "category": "research", "limit": 5}, "onto.document.search"),
         ("get_task_details", {"task_id": DEMO_TASK_ID, "include_project_context": True}, "onto.task.get"),
