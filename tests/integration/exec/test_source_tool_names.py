@@ -85,9 +85,10 @@ def test_search_notes_finds_notes_and_their_variants_only(api: Api) -> None:
 
 
 def test_list_tasks_answers_the_rows_of_the_chat_system(api: Api) -> None:
-    Task.objects.filter(pk=UNDATED_TASK_ID).update(details="d" * 200)
+    task = Task.objects.get(pk=UNDATED_TASK_ID)
+    Task.objects.filter(pk=task.pk).update(details="d" * 200)
 
-    rows = api.exec("list_tasks", {"limit": 50})["result"]["tasks"]
+    rows = api.exec("list_tasks", {"limit": 50, "project_id": str(task.project_id)})["result"]["tasks"]
 
     assert [each["priority"] for each in rows] == sorted(each["priority"] for each in rows)
     [row] = [each for each in rows if each["id"] == UNDATED_TASK_ID]
