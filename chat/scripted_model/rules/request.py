@@ -17,6 +17,7 @@ _ORDINALS = (
     re.compile(r"\b(third|3rd)\b|^#?3\b|\bnumber (3|three)\b"),
 )
 _LAST = re.compile(r"\blast( one)?[.?!]*$")
+_THIS_TASK = re.compile(r"\bthis task\b")  # the one that the user looks at, whatever else was shown
 _PRONOUN = re.compile(r"\b(it|its|that|this|that one|this one)\b")
 _YES = re.compile(r"^(yes|yep|yeah|ok|okay|sure|please do|do it|go ahead|correct|right)\b", re.IGNORECASE)
 _NO = re.compile(r"^(no|nope|cancel|never mind|stop|don.t)\b", re.IGNORECASE)
@@ -182,6 +183,8 @@ def _find_known_row(intent: ScriptedIntent, conversation: ScriptedConversation, 
     if intent.action not in _ABOUT_KNOWN_ROWS:
         return None
     shown = [row for row in shown if _may_be(row, intent.kind)]
+    if conversation.task and _THIS_TASK.search(intent.message.lower()):
+        return Row("task", conversation.task[1], conversation.task[0], {})
     if intent.title:
         known = reversed([row for row in _list_all_rows(conversation) if _may_be(row, intent.kind)])
         return next((row for row in known if row.title.casefold() == intent.title.casefold()), None)

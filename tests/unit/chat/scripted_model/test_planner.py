@@ -201,3 +201,11 @@ def test_any_conversation_gets_an_answer(messages: list[str]) -> None:
     answer = ask(past, build_user(last))
 
     assert bool(answer.text) != bool(answer.tool_calls)
+
+
+def test_this_task_is_the_one_that_the_user_looks_at_whatever_was_listed() -> None:
+    place = {"role": "system", "content": f"## The user looks at the task Sell the fridge\n- Id: {SELL['id']}\n"}
+
+    answer = ask(place, build_user("list my tasks"), TASK_LIST, build_user("Tell me about this task"))
+
+    assert get_exec(answer)[1]["task_id"] == SELL["id"]
