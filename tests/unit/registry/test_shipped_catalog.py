@@ -11,6 +11,8 @@ import pytest
 from analytics.events import event_log
 from analytics.events.models import OperationEvent
 from core.text import token_budget
+from gateway.access.request_context import UserContext
+from gateway.arguments import normalise
 from gateway.executors import in_process
 from registry import search
 from registry.catalog.builder import build_catalog
@@ -155,6 +157,13 @@ def test_kinds_that_do_not_exist_are_refused_with_what_to_do_instead(path: str) 
     for part, pointer in iter_subschemas(OPS[path]["parameters_schema"]):
         if {"task", "goal", "milestone", "risk", "document"} <= {*part.get("enum", ())}:
             assert part.get(dialect.VALUE_REFUSALS, {}).keys() >= {"metric", "source", "event"}, pointer
+
+
+def test_web_pages_are_read_with_what_earlier_tools_took(catalog: Catalog) -> None:
+    op = catalog.ops["util.web.visit"]
+    args = {"url": "https://example.com/", "force_refresh": True, "max_html_chars": 9, "persist": True}
+
+    assert not op.validator.find_problems(normalise.normalise_args(op, args, UserContext()).args)
 
 
 @for_each("path", OPS)
