@@ -232,7 +232,7 @@ def _stem(word: str) -> str:
 
 
 def describe_result(outcome: ScriptedOutcome, entity: str) -> str:
-    """Return the rows of a result as a table, or its fields if it is one row."""
+    """Return the rows of a result as a table, its fields if it is one row, or its sections if it is a guide."""
     rows = _find_rows(outcome.result)
     if rows is None:
         table = _format_fields(outcome.result)
@@ -242,6 +242,8 @@ def describe_result(outcome: ScriptedOutcome, entity: str) -> str:
     noun = entity if total == 1 else f"{entity.removesuffix('y')}ies" if _ends_in_y(entity) else f"{entity}s"
     if not rows:
         return f"`{outcome.op}` found no {noun}."
+    if all(isinstance(row.get("title"), str) and isinstance(row.get("text"), str) for row in rows):
+        return "\n\n".join(f"**{row['title']}**\n\n{row['text']}" for row in rows)  # the sections of a guide
     columns = _choose_columns(rows)
     shown = rows[:ROWS_SHOWN]
     table = _format_table([_title(name) for name in columns], [[row.get(name) for name in columns] for row in shown])

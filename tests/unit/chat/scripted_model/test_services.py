@@ -84,6 +84,19 @@ def test_rows_are_a_table() -> None:
     assert ask(asked, build_exec(op, nested)).text == "`clinic.patient.list` found no patients."
 
 
+def test_guide_is_its_sections() -> None:
+    item = build_help_item("util.buildos.overview", "Explain what this workspace is")
+    sections = [
+        {"name": "a", "title": "What this is", "text": "A workspace."},
+        {"name": "b", "title": "B", "text": "C"},
+    ]
+    answered = build_exec(item["path"], build_success(item["path"], sections=sections))
+
+    text = ask(build_user("explain the buildos overview"), show_help(item), answered).text
+
+    assert text == "**What this is**\n\nA workspace.\n\n**B**\n\nC"
+
+
 def test_single_row_is_a_table_of_its_fields() -> None:
     answer = build_success("clinic.stat.list", openVisits=4, rooms={"a": 1})
 
