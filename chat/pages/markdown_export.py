@@ -1,11 +1,11 @@
 """A conversation as Markdown, to read or to pass on: what is shown of it, without tool calls."""
 
-import re
 from collections.abc import Iterator
 from urllib.parse import quote
 from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse
+from django.utils.text import slugify
 from django.views.decorators.http import require_safe
 
 from chat.conversations import transcript
@@ -20,7 +20,7 @@ from chat.turns import wording
 def download_markdown(request: HttpRequest, subject: str, session_id: UUID) -> HttpResponse:  # noqa: ARG001 - as all pages
     """Return a conversation as a Markdown file."""
     conversation = get_conversation(subject, str(session_id))
-    name = quote(re.sub(r"[^\w-]+", "-", conversation.title).strip("-").lower() or "conversation")
+    name = quote(slugify(conversation.title, allow_unicode=True) or "conversation")
     return HttpResponse(
         render_conversation(conversation, transcript.load_shown(conversation)),
         content_type="text/markdown; charset=utf-8",

@@ -62,6 +62,8 @@ GUIDES = {
 }
 
 _NOT_IN_ANCHORS = re.compile(r"[^\w\- ]")
+_WORD = re.compile(r"\w+")
+_CODE_BLOCK = re.compile("<pre>")
 _COMMENT = re.compile(r"^<!--.*?-->$", re.DOTALL | re.MULTILINE)  # of generated files
 _HEADING = re.compile(r"^#{2,3} ", re.MULTILINE)  # not the first one of a guide, nor a comment in code
 _SETTING = re.compile(r"^\| `([A-Z][A-Z0-9_]+)` \|", re.MULTILINE)
@@ -89,7 +91,7 @@ class _Section(NamedTuple):
     guide: str
     title: str
     anchor: str  # "" for the beginning of a guide
-    text: str
+    words: frozenset[str]
     settings: list[str]
 
 
@@ -113,7 +115,7 @@ def page(request: HttpRequest, name: str) -> HttpResponse:
 def find_sections(_: HttpRequest, search_text: str) -> Iterator[GoToResult]:
     """Yield the settings with this name, and the sections of guides with all words of the text, for "Go to"."""
     text = search_text.casefold()
-    words = [re.compile(rf"\b{re.escape(word)}") for word in text.split() if len(word) >= MIN_WORD_LENGTH]
+    words = [word for word in _WORD.findall(text) if len(word) >= MIN_WORD_LENGTH]
     settings_found, sections_found = [], []
     for section in _read_sections():
         link = reverse("admin:guide", args=[section.guide]) + (f"#{section.anchor}" if section.anchor else "")
@@ -123,7 +125,7 @@ def find_sections(_: HttpRequest, search_text: str) -> Iterator[GoToResult]:
             for name in section.settings
             if text in name.casefold()
         ]
-        if words and all(word.search(section.text) for word in words):
+        if words and all(any(each.startswith(word) for each in section.words) for word in words):
             sections_found.append(GoToResult(section.title, f"section of {title}", link, order=9, is_text=True))
     yield from settings_found[:MAX_FOUND]
     yield from sections_found[:MAX_FOUND]
@@ -151,7 +153,11 @@ def _read_sections() -> list[_Section]:
             heading, _, body = part.strip().removeprefix("# ").partition("\n")
             anchor = make_anchor(heading) if number else ""
             settings_named = _SETTING.findall(body) if name == SETTINGS_GUIDE else []
-            sections.append(_Section(name, heading.replace("`", ""), anchor, part.casefold(), settings_named))
+            sections.append(
+                _Section(
+                    name, heading.replace("`", ""), anchor, frozenset(_WORD.findall(part.casefold())), settings_named
+                )
+            )
     return sections
 
 
@@ -173,7 +179,7 @@ def read_guide(name: str) -> Guide:
     tokens = tokens[3:] if tokens and tokens[0].tag == "h1" else tokens  # the page has this heading
     html = parser.renderer.render(tokens, parser.options, {})
     numbers = count(1)
-    html = re.sub("<pre>", lambda _: CODE.format(number=next(numbers)), html).replace("</pre>", "</pre></div>")
+    html = _CODE_BLOCK.sub(lambda _: CODE.format(number=next(numbers)), html).replace("</pre>", "</pre></div>")
     return Guide(read_title(name), mark_safe(html), headings)  # noqa: S308  # from our own files, without HTML
 
 

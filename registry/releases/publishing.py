@@ -37,7 +37,7 @@ def find_new_findings(content: Snapshot, counts: checks.TokenCountsByOp, *, vers
     """
     global _last_findings
     live, imported = stored_releases.get_live_release(), checks.get_imported_paths()
-    key = (version, live and live.version, imported)
+    key = (version, live.version if live else None, imported)
     if not version:
         return _compare_findings(content, counts, live, imported)
     if _last_findings is None or _last_findings[0] != key:

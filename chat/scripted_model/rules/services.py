@@ -27,6 +27,7 @@ _OWN_NAMES = {*KINDS, "event", "calendar", "todo"}
 _ACTIONS = ("list", "details", "create", "update", "delete", "schedule", "refuse", "refuse_many")
 _SEARCH_ARGUMENTS = ("q", "query", "search", "text", "term", "name", "words")
 _FIRST_COLUMNS = ("id", "name", "title", "full_name")
+_CAMEL_CASE = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _WORD = re.compile(r"[^\W_]+")
 _QUOTED = re.compile(r"[“\"«„]([^“”\"«»„]{1,300})[”\"»“]")
 _POLITE = re.compile(
@@ -294,5 +295,5 @@ def _format_cell(value: Any) -> str:
 
 
 def _title(name: str) -> str:
-    words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).replace("_", " ")
+    words = _CAMEL_CASE.sub(" ", name).replace("_", " ")
     return f"{words[:1].upper()}{words[1:].lower()}" if words != "id" else "ID"
