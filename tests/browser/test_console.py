@@ -31,7 +31,7 @@ def test_long_list_of_problems_stays_in_its_panel(admin: BrowserUser, shared_ser
     assert isinstance(op, Op)
     page.goto(f"/admin/registry/op/{op.pk}/change/")
     page.locator("#id_description").fill(UNKNOWN_OPS)
-    expect(page.locator("#preview .problem-list li")).to_have_count(10)
+    expect(page.locator(".op-problems .problem-list li")).to_have_count(10)
 
     panel, problems = get_box(page, "#preview"), get_box(page, ".op-problems")
 
