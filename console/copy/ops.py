@@ -156,10 +156,11 @@ class OpAdmin(OpListMixin, CopyAdmin, SwitchableMixin, OpPreviewMixin, CopyFiles
         return super().render_change_form(request, context, *args, **kwargs)
 
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
-        """Keep the old path of a renamed op as an alias."""
+        """Keep the old path of a renamed op as an alias. An alias that becomes the path is removed."""
         old_path = form.initial.get("op", "") if change and "op" in form.changed_data else ""
         if old_path and not Op.objects.filter(Q(op=old_path) | Q(tool_name=old_path)).exists():
             OpAlias.objects.get_or_create(name=old_path, defaults={"op": form.instance})
+            OpAlias.objects.filter(op=form.instance, name=form.instance.op).delete()
         super().save_related(request, form, formsets, change)
 
     @admin.action(description="Download as CSV", permissions=["change"])

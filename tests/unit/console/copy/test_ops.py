@@ -122,6 +122,11 @@ def test_renamed_op_keeps_its_old_path_as_an_alias(admin_client: Client) -> None
     assert response.status_code == 302
     assert Op.objects.get(aliases__name="onto.task.add").op == "onto.task.new"
     assert "onto.task.add" in AuditEntry.objects.get(name="onto.task.new").changes["aliases"][1]
+    op.refresh_from_db()
+    save_row(admin_client, op, open_form(admin_client, op) | {"op": "onto.task.add"})  # and back
+    aliases = set(op.aliases.values_list("name", flat=True))
+    assert "onto.task.new" in aliases
+    assert "onto.task.add" not in aliases
 
 
 def test_op_page_lists_its_last_changes(admin_client: Client) -> None:
