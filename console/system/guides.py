@@ -126,7 +126,8 @@ def find_sections(_: HttpRequest, search_text: str) -> Iterator[GoToResult]:
             if text in name.casefold()
         ]
         if words and all(any(each.startswith(word) for each in section.words) for word in words):
-            sections_found.append(GoToResult(section.title, f"section of {title}", link, order=9, is_text=True))
+            about = f"section of {title}" if section.anchor else "guide"
+            sections_found.append(GoToResult(section.title, about, link, order=9, is_text=True))
     yield from settings_found[:MAX_FOUND]
     yield from sections_found[:MAX_FOUND]
 
