@@ -52,12 +52,12 @@ def test_event_page_shows_every_column() -> None:
 
     columns = {field.name for field in OperationEvent._meta.fields}
     assert len(fields) == len(set(fields))
-    shown_as_other_fields = {"field_errors", "dry_run", "replayed", "unchanged", "changed_ids", "progress"}
+    shown_as_other_fields = {"field_errors", "dry_run", "replayed", "unchanged", "changed_ids", "progress", "release"}
     assert (
         set(fields) ^ columns
         == set(
             """
-    id content show_field_errors show_dry_run show_replayed show_unchanged show_changed_ids show_progress
+    id content show_field_errors show_dry_run show_replayed show_unchanged show_changed_ids show_progress show_release
 """.split()
         )
         | shown_as_other_fields
