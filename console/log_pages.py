@@ -1,6 +1,7 @@
 """Lists of what happened, read only, and pages whose changes go to the audit log."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
 
@@ -112,8 +113,10 @@ class LogAdmin(base.ReadOnlyMixin, base.ModelAdmin[Any]):
         return response
 
     def build_list_context(self, request: HttpRequest, changelist: ChangeList) -> dict[str, Any]:
-        """Return the variables of the template above the list."""
-        return {"chips": page_parts.list_chips(changelist)}
+        """Return the variables of the template above the list. Filters for a release have its name."""
+        chips = page_parts.list_chips(changelist)
+        names = map_short_names(chip.value for chip in chips if len(chip.value) == audit_log.VERSION_LENGTH)
+        return {"chips": [replace(chip, value=names.get(chip.value, chip.value)) for chip in chips]}
 
 
 class ConditionFilter(admin.SimpleListFilter):

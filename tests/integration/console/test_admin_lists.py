@@ -121,6 +121,14 @@ def test_times_are_in_the_time_zone_of_the_browser(live_catalog: Any, admin_clie
     assert "ago</time>" in releases or "now</time>" in releases
 
 
+def test_filter_for_a_release_has_its_name(live_catalog: Any, admin_client: HttpClient) -> None:
+    release = Release.objects.get()
+
+    page = admin_client.get(get_admin_url(OperationEvent, "changelist"), {"release__exact": release.version})
+
+    assert f"Release: <strong>{release.short_name}</strong>" in page.content.decode()
+
+
 def test_lists_are_filtered_only_by_what_they_offer(rf: RequestFactory, admin_user: User) -> None:
     request = rf.get("/")
     request.user = admin_user
