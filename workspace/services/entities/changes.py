@@ -175,5 +175,5 @@ def _format_value(value: Any) -> str:
         text = ", ".join(map(str, value))
         return f"[{text}]" if len(text) <= MAX_LENGTH else f"[{len(value)} items]"
     if isinstance(value, str):
-        return f"“{value}”" if " " in value else value
+        return f"“{value}”" if " " in value or value.endswith(".") else value
     return json.dumps(value)

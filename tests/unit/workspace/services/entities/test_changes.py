@@ -136,6 +136,7 @@ def test_changed_compares_like_json(before: Any, after: Any, differs: bool) -> N
         (None, "one\ntwo", "field (0 → 7 characters)"),
         ({"a": 1, "b": 2}, {"a": 1, "b": 3, "c": 4}, "field (b, c)"),
         ({}, dict.fromkeys("abcdefg", 1), "field (a, b, c, d, e, …)"),
+        (None, "One.", "field none → “One.”"),
     ],
 )
 def test_change_tells_the_old_and_the_new_value(old: Any, new: Any, expected: str) -> None:
