@@ -226,3 +226,11 @@ MANY_ARGS = {
 @pytest.mark.parametrize("build", MANY_ARGS.values(), ids=MANY_ARGS)
 def test_args_are_normalised_in_linear_time(build: Callable[[int], dict[str, Any]]) -> None:
     assert_linear(lambda args: normalise_args(UPDATE, args, IN_PROJECT), build, size=20_000)
+
+
+@pytest.mark.parametrize("annotation", [5, "x", [], None, {"recurring": 5}, {"recurring": None}, {"recurring": {}}])
+def test_annotations_of_another_form_are_left_alone(annotation: Any) -> None:
+    title = {"type": "string", "x-omitted": annotation}
+    op = build_op(schema={"type": "object", "properties": {"title": title}, "x-alias-args": annotation})
+
+    assert normalise_args(op, {"title": "weekly"}, NO_CONTEXT, name="recurring").args == {"title": "weekly"}
