@@ -58,7 +58,7 @@ def test_go_to_opens_and_closes_by_keyboard(admin: BrowserUser) -> None:
     page.keyboard.press("Control+k")
     expect(go_to).to_be_focused()
     page.keyboard.type("zzqqxx")
-    expect(page.locator("#command-results-note")).to_contain_text("No matching names.")
+    expect(page.locator("#command-results-note")).to_contain_text("No matches.")
     page.keyboard.press("Escape")
     expect(go_to).to_be_hidden()
     expect(search).to_be_focused()
@@ -66,7 +66,6 @@ def test_go_to_opens_and_closes_by_keyboard(admin: BrowserUser) -> None:
 
 def test_preview_follows_the_field_that_is_edited(admin: BrowserUser) -> None:
     page = admin.page
-    page.evaluate("sessionStorage.clear()")
     page.goto("/admin/registry/op/?q=onto.task.update")
     page.locator("#result_list").get_by_role("link", name="onto.task.update").click()
     expect(page.locator("#preview")).to_contain_text("tokens")

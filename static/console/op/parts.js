@@ -4,6 +4,7 @@
 "use strict";
 
 (() => {
+  const OPEN_PART = `op-part ${location.pathname}`; // stays open while the op is saved; another op begins with its copy
   const list = document.querySelector(".op-parts");
   const parts = [...document.querySelectorAll(".op-part")];
   if (!list || !parts.length) return;
@@ -25,7 +26,7 @@
       tabs[at].setAttribute("aria-selected", String(each === part));
       tabs[at].tabIndex = each === part ? 0 : -1;
     });
-    sessionStorage.setItem("op-part", part.id);
+    sessionStorage.setItem(OPEN_PART, part.id);
   }
 
   const show = (element) => {
@@ -49,7 +50,7 @@
 
   list.append(...tabs);
   list.hidden = false;
-  select(document.getElementById(sessionStorage.getItem("op-part")) ?? parts[0]);
+  select(document.getElementById(sessionStorage.getItem(OPEN_PART)) ?? parts[0]);
   show(document.querySelector(".op-part .errorlist"));
   showTarget();
 
