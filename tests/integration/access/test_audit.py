@@ -23,7 +23,7 @@ COHORT |= {"percentage": "5", "listed": "", "note": "", **NO_RULES}
 
 def submit_form(http: HttpClient, page: str, *args: Any, **fields: Any) -> None:
     response = http.post(reverse(f"admin:{page}", args=args), fields)
-    assert response.status_code == 302, response.content.decode()
+    assert response.status_code == 302, response.context["errors"]
 
 
 def read_entries() -> list[tuple[str, str, str, Any]]:
@@ -33,14 +33,21 @@ def read_entries() -> list[tuple[str, str, str, Any]]:
 
 # The fields of a connection's form that need a value.
 CONNECTION = {
-    "kind": "embedded",
+    "kind": "http",
+    "base_url": "https://billing.example.com",
     "transport": "http",
     "headers": "{}",
     "auth": "none",
     "key_in": "header",
     "subject_as": "none",
 }
-CONNECTION |= {"max_in_flight": "10", "max_response_kb": "1000", "check_every": "24"}
+CONNECTION |= {
+    "secrets-TOTAL_FORMS": "0",
+    "secrets-INITIAL_FORMS": "0",
+    "max_in_flight": "10",
+    "max_response_kb": "1000",
+    "check_every": "24",
+}
 
 
 def test_connection_changes_are_in_the_history(admin_client: HttpClient) -> None:
@@ -54,11 +61,12 @@ def test_connection_changes_are_in_the_history(admin_client: HttpClient) -> None
     assert "<dd><del>billing</del><ins>invoices</ins></dd>" in page  # word by word
     submit_form(admin_client, "registry_connection_delete", row.pk, post="yes")
 
-    assert read_entries() == [
-        ("connection", "billing", "added", {"name": [None, "billing"], "kind": [None, "embedded"]}),
-        ("connection", "invoices", "changed", {"name": ["billing", "invoices"]}),
-        ("connection", "invoices", "removed", {"name": ["invoices", None], "kind": ["embedded", None]}),
-    ]
+    added, changed, removed = read_entries()
+    assert added[:3] == ("connection", "billing", "added")
+    assert added[3].items() >= {"name": [None, "billing"], "kind": [None, "http"]}.items()
+    assert changed == ("connection", "invoices", "changed", {"name": ["billing", "invoices"]})
+    assert removed[:3] == ("connection", "invoices", "removed")
+    assert removed[3].items() >= {"name": ["invoices", None], "kind": ["http", None]}.items()
 
 
 def test_cohort_changes_are_in_the_history_with_their_rules(admin_client: HttpClient) -> None:
@@ -135,7 +143,8 @@ def test_rows_of_services_link_to_no_history_except_releases(live_catalog: Any, 
             f"{address.removesuffix('change/')}history/" in admin_client.get(address).content.decode()
         )
 
-    assert has_history_link == {"operationevent": False, "release": True, "op": True, "connection": True}
+    # This op has no changes yet; its page lists them in a tab of its own.
+    assert has_history_link == {"operationevent": False, "release": True, "op": False, "connection": True}
 
 
 def test_flag_pages_show_master_switch_default_and_cohorts(admin_client: HttpClient) -> None:

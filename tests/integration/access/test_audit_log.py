@@ -119,7 +119,7 @@ def test_publishing_and_rolling_back_are_logged(admin_client: HttpClient) -> Non
     history = reverse("admin:registry_release_history", args=[first.pk])
     assert history in page
     rows = admin_client.get(history, follow=True).content.decode()
-    assert f"{second.version[:12]} → {first.version[:12]}" in rows
+    assert f"r{second.number} → r{first.number}" in rows
 
 
 def test_exports_are_logged(api: Api, admin_client: HttpClient) -> None:

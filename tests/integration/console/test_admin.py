@@ -15,6 +15,7 @@ from analytics.reports.models import SavedView
 from analytics.rollout.models import Flag
 from gateway.access import key_verification
 from gateway.models import ApiKey, Client, Scope, UserGrant
+from registry.models import Switch
 from tests.support.clients.api import Api
 from tests.support.console.admin_models import MODELS, PROJECT_APPS, get_admin_url, run_action
 from tests.support.console.admin_pages import read_text
@@ -53,9 +54,10 @@ def test_search_and_add_page_of_a_model_open(
     add_page = admin_client.get(get_admin_url(model, "add"))
 
     assert search.status_code == 200
-    # Flags are declared in the code, end users sign in themselves, views are saved where they are shown, and there is
-    # one row of stored contents.
-    assert add_page.status_code == (403 if read_only or model in (Flag, UserGrant, SavedView, StoredContents) else 200)
+    # Flags are declared in the code, end users sign in themselves, views are saved where they are shown, switches are
+    # set on the page of what they switch off, and there is one row of stored contents.
+    cannot_be_added = read_only or model in (Flag, UserGrant, SavedView, StoredContents, Switch)
+    assert add_page.status_code == (403 if cannot_be_added else 200)
     assert model._default_manager.exists() or model._meta.app_label not in PROJECT_APPS
 
 

@@ -164,9 +164,9 @@ def import_pets(tmp_path: Path, capsys: pytest.CaptureFixture[str], live_catalog
 
     def run(*, scheme: dict[str, Any] | None = None, **options: Any) -> str:
         components = {"components": {"securitySchemes": {"it": scheme}}, "security": [{"it": []}]} if scheme else {}
-        delay = {"name": "delay", "in": "query", "schema": {"type": "number"}}
+        priority = {"name": "priority", "in": "query", "schema": {"type": "integer"}}
         document = build_document(
-            {"/pets": {"get": {"summary": "List pets", "parameters": [delay]}}},
+            {"/pets": {"get": {"summary": "List pets", "parameters": [priority]}}},
             servers=[{"url": "https://pets.example.com"}],
             **components,
         )
@@ -219,5 +219,5 @@ def test_published_import_names_the_warnings_that_it_accepted(import_pets: Calla
 
     release = Activation.objects.get(is_live=True).release
     page = reverse("admin:registry_release_change", args=[release.version])
-    warning = "The checks have 1 warning, accepted with the note of the import: 1 × number_without_unit."
+    warning = "The checks have 1 warning, accepted with the note of the import: 1 × priority_without_direction."
     assert f"{warning} Read them on {page}." in output.splitlines()

@@ -1,6 +1,7 @@
 """Importing the tools of an MCP server: the command, the console's pages, checks for changes, the connection's page."""
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -173,7 +174,8 @@ def test_server_becomes_ops_of_a_new_connection(admin_client: HttpClient, fake_l
 
     assert "<strong>Notes</strong> 1.2: 4 tools; 1 cannot be imported. Sent with every request, they would cost" in text
     assert "Each end user of a client has a separate session, because the server may store something" in text
-    assert "<code>create_note</code> (write) Create a note</li>" in text
+    assert "<code>create_note</code> <span>Create a note</span>" in text
+    assert re.search(r'value="note.create".*?<td>write</td>', text)
     assert "<code>bad</code> Its parameters are not an object." in text
     assert "It reads like instructions to the model. <code>list_notes</code></li>" in text
     assert Connection.objects.count() == Op.objects.count() == 0
@@ -181,7 +183,7 @@ def test_server_becomes_ops_of_a_new_connection(admin_client: HttpClient, fake_l
     done = read(pick(admin_client, page, search="note"))
 
     assert "4 tools: 4 ops added, 0 updated, 0 unchanged; 0 retired, 1 left out." in done
-    assert "Sent with every request, these tools would cost" in done
+    assert re.search(r"\d+ tokens in every request before; now \d+ to list the group", done)
     connection = Connection.objects.get()
     assert (connection.name, connection.kind, connection.base_url) == ("notes", "mcp", URL)
     assert connection.import_selection == {"search": "note"}
