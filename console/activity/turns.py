@@ -188,6 +188,7 @@ class ToolSelectionAdmin(LogAdmin):
 
 
 class FeedbackAdmin(LogAdmin):
+    shows_seconds = True
     empty = "Chat services send what their users think of a turn with POST feedback."
     list_display = ["time", "thumb", "reason", "turn", "cohort", "model"]
     list_display_links = ["time"]

@@ -143,7 +143,8 @@ COUNTED_TURNS = {
     "lost": TurnWith.UNKNOWN_NAME,
     "looping": TurnWith.LOOP,
 }
-ALL_COUNTED = (*COUNTED_EVENTS, *COUNTED_TURNS)
+COUNTED_RATINGS: dict[str, dict[str, str]] = {"rated": {}, "thumbs_up": {"thumb__exact": "up"}}
+ALL_COUNTED = (*COUNTED_EVENTS, *COUNTED_TURNS, *COUNTED_RATINGS)
 
 
 def test_totals_are_the_number_of_rows_of_their_lists(
@@ -170,6 +171,7 @@ def _count_lists(count_rows: CountRows, report_filter: ReportFilter, day: date |
     """Return the number of rows of the list behind each total."""
     links = {name: report_query.to_events(report_filter, each, day=day) for name, each in COUNTED_EVENTS.items()}
     links |= {name: report_query.to_turns(report_filter, each, day=day) for name, each in COUNTED_TURNS.items()}
+    links |= {name: report_query.to_feedback(report_filter, each, day=day) for name, each in COUNTED_RATINGS.items()}
     return {name: count_rows(link) for name, link in links.items()}
 
 
