@@ -87,11 +87,12 @@ def _list_settings(model: ChatModel) -> list[tuple[str, str, str]]:
     """Return (what, value, variable) of what the environment sets."""
     endpoint, is_fast = model.endpoint, bool(model.endpoint.tier == llm.Tier.FAST and settings.LLM_FAST_MODEL)
     prefix = "LLM_FAST_" if is_fast else "LLM_"
-    prices = f"${endpoint.model.input_price} in, ${endpoint.model.output_price} out, per million tokens"
+    model_prices = endpoint.model.input_price, endpoint.model.output_price
+    prices = "${} in, ${} out, per million tokens".format(*model_prices) if any(model_prices) else "Not set."
     return [
         ("Endpoint", endpoint.base_url, "LLM_BASE_URL"),
         ("Model", endpoint.model.name, "LLM_FAST_MODEL" if is_fast else "LLM_MODEL"),
-        ("Which of the two models", str(endpoint.tier), "CHAT_MODEL_TIER"),
+        ("Main or fast", str(endpoint.tier), "CHAT_MODEL_TIER"),
         ("API key", "Set. It is not shown." if endpoint.key else "Not set: no key is sent.", "LLM_API_KEY"),
         ("Prices", prices, f"{prefix}DOLLARS_PER_MILLION_…"),
     ]
