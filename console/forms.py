@@ -126,14 +126,15 @@ class MakeLiveForm(forms.Form):
     note = forms.CharField(
         label="Note",
         max_length=500,
-        initial="Made live again",
         widget=UnfoldAdminTextareaWidget(attrs={"rows": 2}),
         help_text="Shown with the release in the release history.",
     )
     ends_cohorts = forms.BooleanField(required=False, widget=UnfoldBooleanWidget())
 
-    def __init__(self, *args: Any, cohorts: Sequence[str] = (), **kwargs: Any) -> None:
+    def __init__(self, *args: Any, is_rollback: bool = False, cohorts: Sequence[str] = (), **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        if is_rollback:
+            self.fields["note"].label = "What went wrong?"
         if cohorts:
             field = self.fields["ends_cohorts"]
             field.label = f"Turn off {get_text_list(list(cohorts), 'and')}"
@@ -183,11 +184,12 @@ class RestoreForm(forms.Form):
 
 
 class ReleaseField(forms.ModelChoiceField[Release]):
-    """A choice of release, labelled with its creation time and last note. Empty means the draft."""
+    """A choice of release, labelled with its number, creation day and last note. Empty means the draft."""
 
     def __init__(self, **kwargs: Any) -> None:
         note = Activation.objects.filter(release=OuterRef("pk")).order_by("-activated_at", "-id").values("note")[:1]
         releases = Release.objects.only("version", "created_at", "number", "name").annotate(note=Subquery(note))
+        releases = releases.order_by("-number")
         widget = UnfoldAdminSelectWidget()
         super().__init__(releases, required=False, empty_label="The draft", widget=widget, **kwargs)
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 from django import forms
 from django.contrib import messages
@@ -11,8 +12,9 @@ from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
-from django.urls import URLPattern, path
+from django.urls import URLPattern, path, reverse
 from django.utils import timezone
+from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.text import get_text_list
 
 from analytics.rollout import impact
@@ -102,7 +104,9 @@ class MakeLiveAction(ReleaseAction):
         is_new = not release.activations.exists()
         initial = {"ends_cohorts": is_new} | ({"note": "Made live for everyone"} if is_new else {})
         cohorts = cohort_release.query_cohorts(release).values_list("name", flat=True)
-        return MakeLiveForm(data, initial=initial, cohorts=list(cohorts))
+        live = stored_releases.get_live_release()
+        is_rollback = not is_new and live is not None and release.created_at < live.created_at
+        return MakeLiveForm(data, initial=initial, is_rollback=is_rollback, cohorts=list(cohorts))
 
     def run_action(self, release: Release, op: str, data: Mapping[str, Any], *, by: str, at: datetime) -> str:
         ended = cohort_release.make_live(
@@ -176,7 +180,7 @@ class NameAction(ReleaseAction):
 
     def run_action(self, release: Release, op: str, data: Mapping[str, Any], *, by: str, at: datetime) -> str:
         lifecycle.name_release(release, name=data["name"], labels=data["labels"], by=by, at=at)
-        return f"Release {release} is now called {release.short_name}."
+        return f"The release is now called {release.short_name}."
 
 
 RELEASE_ACTIONS: list[ReleaseAction] = [MakeLiveAction(), WithdrawAction(), RestoreAction(), NameAction()]
@@ -234,6 +238,7 @@ class ReleaseActionsMixin(base.ModelAdmin[Release]):
             "op": op,
             "action": action,
             "form": form,
+            "cancel_url": _get_previous_page(request) or reverse("admin:registry_release_change", args=[release.pk]),
         }
         context |= {"reach": impact.measure_reach(timezone.now()) if action.changes_live else None}
         context |= {"refusal": refusal} | ({} if refusal else _build_effect_context(request, action, release, op))
@@ -253,6 +258,14 @@ class ReleaseActionsMixin(base.ModelAdmin[Release]):
             raise Http404(str(error)) from None
         self.message_user(request, message, messages.SUCCESS)
         return True
+
+
+def _get_previous_page(request: HttpRequest) -> str:
+    """Return the address of the page whose link was followed; "" if it is none of the console's, or this one."""
+    previous = request.headers.get("Referer", "")
+    is_own = url_has_allowed_host_and_scheme(previous, {request.get_host()}, require_https=request.is_secure())
+    path = urlsplit(previous).path if is_own else ""
+    return previous if path.startswith(reverse("admin:index")) and path != request.path else ""
 
 
 def _build_effect(before: Snapshot, after: Snapshot) -> ReleaseActionEffect:

@@ -37,9 +37,10 @@ class ActivationAdmin(base.ReadOnlyMixin, base.ModelAdmin[Activation]):
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         """Show the last days as a chart above the list."""
         at = timezone.now()
+        since = timeline.find_start(at)
         context = {
-            "lanes": timeline.build_lanes(at=at),
-            "days": timeline.DAYS,
+            "since": since,
+            "lanes": timeline.build_lanes(since, at=at),
             "schedules": scheduling.list_waiting(),
             "now": at,
         }

@@ -15,6 +15,7 @@ from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html, format_html_join
 
 from analytics.flags import FlagKey
+from analytics.rollout.models import Cohort
 from console import diff_view
 from console.forms import CompareForm
 from console.log_pages import AuditHistoryAdmin
@@ -91,7 +92,7 @@ class ReleasedOpMixin(ReleaseActionsMixin):
         draft_entry = draft.read_op_entry(op)
         change = diff.diff_entries(Kind.OP, entry, draft_entry)
         context = {
-            "title": f"Op {op} in release {release}",
+            "title": f"Op {op} in release {release.short_name}",
             "release": release,
             "op": op,
             "answers": list(_iterate_answers(entry)),
@@ -175,8 +176,13 @@ class ReleaseAdmin(
     def get_queryset(self, request: HttpRequest) -> QuerySet[Release]:
         activations = Activation.objects.filter(release=OuterRef("pk"))
         notes = activations.order_by("-activated_at", "-id").values("note")[:1]
+        readers = Cohort.objects.filter(flag=FlagKey.RELEASE, flag__is_on=True, is_on=True, variant=OuterRef("version"))
         rows = Release.objects.defer("content", "tokens", "accepted_warnings")
-        return rows.annotate(is_live=Exists(activations.filter(is_live=True)), last_note=Subquery(notes))
+        return rows.annotate(
+            is_live=Exists(activations.filter(is_live=True)),
+            last_note=Subquery(notes),
+            cohort=Subquery(readers.order_by("position").values("name")[:1]),
+        )
 
     def get_fieldsets(self, request: HttpRequest, obj: Release | None = None) -> Any:
         """Return the fieldsets that apply to this release."""
@@ -197,6 +203,8 @@ class ReleaseAdmin(
             return format_html('<span class="ui-tag ui-tag--live">{}</span>', "live")
         if release.withdrawn_at:
             return format_html('<span class="ui-tag ui-tag--withdrawn">{}</span>', "withdrawn")
+        if release.cohort:
+            return f"read by the cohort {release.cohort}"
         return "was live" if release.last_note is not None else "never live"
 
     @admin.display(description="Last note")

@@ -16,6 +16,7 @@ from registry.releases import stored_releases
 DAYS = 30
 MAX_COHORTS = 10
 MAX_SEGMENTS = 200  # of a lane
+MIN_SPAN = timedelta(hours=1)
 MIN_WIDTH = 0.5  # percent, so that a short period can still be seen
 
 EVERYONE = "Everyone"
@@ -57,9 +58,14 @@ def query_activations() -> QuerySet[Any]:
     return Activation.objects.annotate(until=Subquery(until), before=Subquery(before)).order_by("-id")
 
 
-def build_lanes(*, at: datetime, days: int = DAYS) -> list[Lane]:
-    """Return the lanes of the last days: everyone first, then the cohorts that were on their own release."""
-    since = at - timedelta(days=days)
+def find_start(at: datetime) -> datetime:
+    """Return when the chart begins: the last days, or the time since the first release was made live."""
+    first = Activation.objects.order_by("id").values_list("activated_at", flat=True).first() or at
+    return min(max(first, at - timedelta(days=DAYS)), at - MIN_SPAN)
+
+
+def build_lanes(since: datetime, *, at: datetime) -> list[Lane]:
+    """Return the lanes since a time: everyone first, then the cohorts that were on their own release."""
     lanes: list[tuple[str, Cohort | None, list[LivePeriod]]] = [(EVERYONE, None, _list_live_periods(since, at))]
     for cohort in Cohort.objects.filter(flag_id=FlagKey.RELEASE).order_by("position")[:MAX_COHORTS]:
         if periods := list(_iterate_cohort_periods(cohort, since, at)):

@@ -1,5 +1,6 @@
 """Release actions: a page says what will happen, one click does it, and invalid actions are refused."""
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -7,6 +8,8 @@ from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
 
+from analytics.flags import FlagKey
+from analytics.rollout.models import Cohort, Flag
 from registry.models import Activation, Op, Release
 from registry.releases import publishing, stored_releases
 from tests.support.console.admin_pages import get_registry_url, read_text
@@ -114,3 +117,29 @@ def test_action_asks_for_another_review_when_the_draft_was_edited_meanwhile(
 
     assert "The draft has changed since you reviewed it." in page_text
     assert Op.objects.get().summary == "Meanwhile"
+
+
+def test_page_of_a_rollback_asks_why_and_leads_back(admin_client: Client, published: Release, newer: Release) -> None:
+    url, home = get_action_url("make_live", published), reverse("admin:index")
+
+    page = admin_client.get(url, headers={"Referer": f"http://testserver{home}"})
+
+    assert page.context["form"]["note"].label == "What went wrong?"
+    assert page.context["form"]["note"].value() is None
+    assert f'href="http://testserver{home}">Cancel</a>' in read_text(page)
+    release_url = get_registry_url(Release, "change", published.pk)
+    for other in ("https://evil.example/admin/", f"http://testserver{url}", "http://testserver/chat/", ""):
+        assert admin_client.get(url, headers={"Referer": other}).context["cancel_url"] == release_url
+
+
+def test_releases_are_sorted_by_number_and_name_their_cohort(
+    admin_client: Client, published: Release, newer: Release
+) -> None:
+    Release.objects.filter(pk=newer.pk).update(created_at=published.created_at - timedelta(days=9))
+    flag = Flag.objects.get(key=FlagKey.RELEASE)
+    Cohort.objects.create(name="pilot", flag=flag, variant=published.version, listed=["ann"], salt="x")
+
+    page = admin_client.get(get_registry_url(Release, "changelist"))
+
+    assert [row.number for row in page.context["cl"].result_list] == [2, 1]
+    assert "read by the cohort pilot" in read_text(page)

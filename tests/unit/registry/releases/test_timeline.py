@@ -44,11 +44,20 @@ def make_cohort(**fields: Any) -> Cohort:
 
 def draw(name: str) -> list[tuple[str, float, float, bool]]:
     """Return (label, days from the start, days, whether it is now) of each segment of a lane."""
-    lanes = {lane.name: lane for lane in timeline.build_lanes(at=NOW)}
+    lanes = {lane.name: lane for lane in timeline.build_lanes(days_ago(30), at=NOW)}
     return [
         (each.label, round(each.left * 0.3, 1), round(each.width * 0.3, 1), each.period.is_now)
         for each in (lanes[name].segments if name in lanes else [])
     ]
+
+
+def test_chart_begins_with_the_first_release_of_a_new_gateway() -> None:
+    assert timeline.find_start(NOW) == NOW - timedelta(hours=1)
+    activate(ONE, days_ago(2))
+    assert timeline.find_start(NOW) == days_ago(2)
+    activate(TWO, days_ago(90))
+    Activation.objects.filter(release=ONE).delete()
+    assert timeline.find_start(NOW) == days_ago(30)
 
 
 def test_everyone_follows_the_activations_of_the_last_days() -> None:
