@@ -11,6 +11,7 @@ from registry.text.bounded_matcher import BoundedMatcher
 CONTEXT_LINES = 2  # unchanged lines around a difference
 
 # A dotted name, a number with decimals and a word with a hyphen or an apostrophe are one word.
+_ENDS = ".!?"  # of sentences
 _WORD = re.compile(r"\w+(?:[.\-'’]\w+)*|\s+|[^\w\s]")
 
 
@@ -54,7 +55,7 @@ def diff_words(before: str, after: str) -> tuple[DiffPiece, ...]:
     for kind, start, end, start_after, end_after in matcher.get_opcodes():
         places = old_ends[start], old_ends[end], new_ends[start_after], new_ends[end_after]
         stretches.append(_Stretch(*places, is_same=kind == "equal"))
-        _absorb_chance_match(stretches)
+        _absorb_chance_match(stretches, before)
     return tuple(_iter_pieces(stretches, before, after))
 
 
@@ -78,17 +79,24 @@ def diff_lines(before: str, after: str, *, context: int = CONTEXT_LINES) -> tupl
     return (*pieces, LEFT_OUT) if pieces and end < len(old_lines) else tuple(pieces)
 
 
-def _absorb_chance_match(stretches: list[_Stretch]) -> None:
-    """Join the last two changes if what is the same between them is shorter than either.
+def _absorb_chance_match(stretches: list[_Stretch], before: str) -> None:
+    """Join the last two changes if what is the same between them is shorter than either, and no whole sentence.
 
     Rewritten sentences still share a "the" or a comma. If these were shown as kept, they would cut both into unreadable
     pieces. The rule is that of diff-match-patch (its "semantic cleanup").
     """
     while len(stretches) >= 3 and not stretches[-1].is_same and not stretches[-3].is_same:
         change, match, next_change = stretches[-3:]
-        if match.length > min(change.length, next_change.length):
+        if match.length > min(change.length, next_change.length) or _has_sentence(before, match):
             return
         stretches[-3:] = [change.join(next_change)]
+
+
+def _has_sentence(text: str, match: _Stretch) -> bool:
+    """Return whether a stretch begins with a sentence of the old text, and ends with one or before its full stop."""
+    same, previous = text[match.start : match.end].strip(), text[max(0, match.start - 2) : match.start].rstrip()
+    is_ended = same[-1:] in _ENDS or text[match.end : match.end + 1] in _ENDS
+    return " " in same and is_ended and (not previous or previous[-1] in _ENDS)
 
 
 def _iter_pieces(stretches: Sequence[_Stretch], before: str, after: str) -> Iterator[DiffPiece]:

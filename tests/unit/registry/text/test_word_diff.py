@@ -31,6 +31,12 @@ def mark_words(before: str, after: str) -> str:
             "Update one task; send only the fields that are new",
             "[-Change a task's state, dates or text-][+Update one task; send only the fields that are new+]",
         ),
+        # A sentence that stays is not written again between one that comes and one that goes.
+        (
+            "Use ids. Skip the drafts.",
+            "Ask the user first. Use ids.",
+            "[+Ask the user first. +]Use ids[-. Skip the drafts-].",
+        ),
         # What both have in common still stands between two changes if it is longer than they are.
         (
             "List the tasks of one project",
