@@ -131,10 +131,11 @@ def _describe_done(row: DocumentImport) -> dict[str, Any]:
     """Return what the page of a finished import says about the next step."""
     count = row.report.get("ops", 0)
     note = f"{row.found.get('title') or row.group}: {count} op{pluralize(count)}"
+    query = {"note": note, "only": [row.group, f"{row.group}.*"]}  # the import by itself, without what others edited
     return {
         "lacks_credentials": row.connection is not None
         and any(not secret.is_usable for secret in describe_secrets(row.connection)),
-        "review_url": f"{reverse('admin:registry_release_review')}?{urlencode({'note': note})}",
+        "review_url": f"{reverse('admin:registry_release_review')}?{urlencode(query, doseq=True)}",
         **chat_links.build_context(Op.objects.filter(source=row.group)),
     }
 

@@ -1,6 +1,7 @@
 """Select changes on the review page, with tick boxes. What is not selected stays in the draft."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
 from django.contrib import messages
@@ -51,15 +52,18 @@ class TickGroup(NamedTuple):
 def choose_changes(request: HttpRequest, holders: Holders) -> ChooseChanges:
     """Return what picks the changes that the page is about.
 
-    These are the changes of the review in the address, or those that the user ticked last; without either, all that no
-    schedule holds.
+    These are the changes that the address names, by the id of a review or by patterns of names, such as those of an
+    import; else those that the user ticked last; else all that no schedule holds.
     """
+    patterns = request.GET.getlist("only")
 
     def choose(changes: Sequence[CopyChange]) -> Collection[EntryKey]:
         keys = frozenset(map(selection.get_key, changes))
         stored = frozenset((kind, name) for kind, name in request.session.get(SESSION_KEY, ()))
         review = find_linked_review(request, holders)
-        return (keys & review.keys if review else None) or keys & stored or _select_by_default(keys, holders)
+        named = frozenset(key for key in keys if any(fnmatchcase(key[1], pattern) for pattern in patterns))
+        linked = keys & review.keys if review else named
+        return linked or keys & stored or _select_by_default(keys, holders)
 
     return choose
 

@@ -358,3 +358,21 @@ def test_every_kind_of_entry_that_blocks_has_a_link_and_can_be_left_out(
     assert "Leave it out" in read_text(open_review(admin_client))
     assert "cannot be published" not in discard(admin_client, problem.change.kind, problem.change.name)
     assert not type(entry).objects.filter(pk=entry.pk).exists()
+
+
+def test_link_of_an_import_selects_its_changes_and_keeps_them_selected_when_publishing(
+    admin_client: Client, published: Release
+) -> None:
+    change_row(Op.objects.get(), summary="Edited by a colleague")
+    Group.objects.create(path="crm", summary="Customers")
+    make_op("crm.read")
+    url = f"{reverse('admin:registry_release_review')}?only=crm&only=crm.*&note=CRM"
+
+    page = admin_client.get(url)
+    admin_client.post(url, {"seen": page.context["review"].seen, "note": "CRM"})
+
+    assert [change.name for change in page.context["review"].changes] == ["crm", "crm.read"]
+    live = stored_releases.get_live_release()
+    assert live is not None
+    assert live.selected_entries == [["group", "crm"], ["op", "crm.read"]]
+    assert [change.name for change in open_review(admin_client).context["review"].changes] == ["onto.task.add"]
