@@ -15,12 +15,11 @@ from django.utils import timezone
 from django.utils.html import format_html
 from unfold.widgets import UnfoldAdminTextareaWidget
 
-from analytics import reports
 from analytics.rollout import impact
 from console import chat_links, diff_view
 from console.evals import results
 from console.forms import LATER, PUBLISH_ERRORS, PublishForm
-from console.releases import added_ops, schedule, selection, warning_groups
+from console.releases import added_ops, release_texts, schedule, selection, warning_groups
 from console.releases.cohort_release import COHORT, CohortReleaseForm, release_reviewed
 from core import memory
 from core.admin import base
@@ -199,6 +198,7 @@ class ReviewMixin(base.ModelAdmin[Release]):
         reach = impact.measure_reach(timezone.now()) if form else None
         collapsed, listed = added_ops.split_changes(draft_review.changes)
         page = Paginator(listed, diff_view.PAGE_SIZE).get_page(request.GET.get("p"))
+        differences = draft_review.build_differences(list(page))
         context = {
             "title": "Review and publish",
             # Without the snapshots: Django's contexts are reference cycles, which would hold them until a full garbage
@@ -206,8 +206,12 @@ class ReviewMixin(base.ModelAdmin[Release]):
             "review": replace(draft_review, selection=draft_review.selection.without_contents()),
             **results.build_summary_context(draft_review.evals),
             "change_counts": diff_view.format_change_counts(draft_review.changes),
-            "cost": _format_daily_cost(draft_review),
+            "cost": release_texts.format_daily_cost(draft_review.verdict.tokens_by_op),
             "form": form,
+            "suggested_note": release_texts.suggest_note(draft_review.changes),
+            "discard_label": release_texts.label_discarding(
+                differences, len(draft_review.selection.all_changes), user=str(request.user)
+            ),
             "can_discard": draft_review.live is not None and diff_view.can_write_draft(request),
             "replay": None
             if draft_review.verdict.problems
@@ -229,7 +233,7 @@ class ReviewMixin(base.ModelAdmin[Release]):
             **warning_groups.build_context(draft_review.verdict, may_fix=diff_view.can_write_draft(request)),
             "accepted_groups": (request.POST or request.GET).getlist(warning_groups.ACCEPTED),
             **added_ops.build_context(collapsed, draft_review.verdict.new_tokens),
-            **diff_view.build_diff_context(page, draft_review.build_differences(list(page))),
+            **diff_view.build_diff_context(page, differences),
         }
         # Rendered here, so that the snapshots are freed before objects are collected again.
         return render(request, "console/releases/review.html", self.admin_site.each_context(request) | context)
@@ -258,7 +262,7 @@ class ReviewMixin(base.ModelAdmin[Release]):
         except PUBLISH_ERRORS as error:
             form.add_error(None, str(error))
         else:
-            message = f"Release {release.short_name} is live with {release.op_count} ops."
+            message = release_texts.describe_published(release)
             trials = chat_links.format_trials(_query_added(draft_review))
             self.message_user(request, format_html("{} {}", message, trials), messages.SUCCESS)
             selection.forget_selection(request)
@@ -294,22 +298,4 @@ def _build_publish_form(draft_review: review.DraftReview, data: Any = None, *, n
         initial={"note": note},
         warning_groups={key: len(each) for key, each in groups.items()},
         is_loss=draft_review.needs_loss_reason,
-    )
-
-
-def _format_daily_cost(draft_review: review.DraftReview) -> str:
-    """Return the daily cost of the changed ops in words, from recent reads; empty if it does not change."""
-    tokens_by_op = {op: more for op, more in draft_review.verdict.tokens_by_op.items() if any(more)}
-    if not tokens_by_op:
-        return ""
-    reads_by_op = reports.average_daily_reads_by_op(at=timezone.now())
-    reads = {
-        op: reads_by_op[op]
-        for op in tokens_by_op
-        if op in reads_by_op and (reads_by_op[op].short or reads_by_op[op].full)
-    }
-    if not reads:
-        return f"not read in the last {reports.DAYS} days"
-    return diff_view.format_daily_cost(
-        sum(tokens_by_op[op][0] * each.short + tokens_by_op[op][1] * each.full for op, each in reads.items())
     )

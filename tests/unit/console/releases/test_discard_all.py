@@ -129,6 +129,6 @@ def test_review_leads_to_discarding_all_and_back(admin_client: Client, published
 
     done = admin_client.post(url, {"seen": page.context["seen"], "discard": "all"})
 
-    assert f'href="{url}">Discard all changes</a>' in read_text(review)
+    assert f'href="{url}">Discard the change</a>' in read_text(review)
     assert f'href="{review_url}">Keep the draft' in read_text(page)
     assert done.headers["Location"] == review_url
