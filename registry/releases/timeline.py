@@ -16,7 +16,7 @@ from registry.releases import stored_releases
 DAYS = 30
 MAX_COHORTS = 10
 MAX_SEGMENTS = 200  # of a lane
-MIN_SPAN = timedelta(hours=1)
+MIN_SPAN = timedelta(minutes=1)
 MIN_WIDTH = 0.5  # percent, so that a short period can still be seen
 
 EVERYONE = "Everyone"

@@ -52,7 +52,7 @@ def draw(name: str) -> list[tuple[str, float, float, bool]]:
 
 
 def test_chart_begins_with_the_first_release_of_a_new_gateway() -> None:
-    assert timeline.find_start(NOW) == NOW - timedelta(hours=1)
+    assert timeline.find_start(NOW) == NOW - timedelta(minutes=1)
     activate(ONE, days_ago(2))
     assert timeline.find_start(NOW) == days_ago(2)
     activate(TWO, days_ago(90))
