@@ -76,6 +76,7 @@ def test_copy_is_edited_checked_published_served_and_rolled_back(
     admin = log_in("admin").page
     admin.goto("/admin/")
     admin.get_by_role("link", name="Roll back").click()
+    admin.get_by_label("What went wrong?").fill("Too short")
     admin.get_by_role("button", name="Make live for everyone").click()
     expect(admin.locator("#content")).to_contain_text("Your draft differs from it: 1 op.")
     eventually(serves_summary(server, before.json()["summary"]), within=5, what="rolling back")
@@ -120,6 +121,8 @@ def test_copy_is_published_by_keyboard_alone(server: Server, log_in: Callable[[s
 
     admin.page.goto("/admin/")
     click_with_keyboard(admin, admin.page.get_by_role("link", name="Roll back"))
+    tab_to(admin, admin.page.get_by_label("What went wrong?"))
+    admin.page.keyboard.type("Too short")
     click_with_keyboard(admin, admin.page.get_by_role("button", name="Make live for everyone"))
     eventually(serves_summary(server, before), within=5, what="rolling back")
 
