@@ -5,6 +5,7 @@ import io
 import re
 from html import unescape
 from typing import Any
+from urllib.parse import parse_qs
 
 import pytest
 from django.test import Client
@@ -61,7 +62,7 @@ def test_list_is_filtered_by_services_and_their_groups(admin_client: Client) -> 
         ("onto.goal", 1, True),
         ("onto.task", 1, False),
     ]
-    assert links[0].url == "?group=crm&q=add"
+    assert {"group": ["crm"], "q": ["add"]}.items() <= parse_qs(links[0].url.removeprefix("?")).items()
 
 
 def test_cleared_json_field_is_stored_as_empty(admin_client: Client) -> None:

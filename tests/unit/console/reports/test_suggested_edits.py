@@ -27,7 +27,7 @@ def find_entry(op: str) -> OpEntry:
         ("onto.task.complete", "onto.task.update", "To complete, send state_key done."),
         ("onto.task.lisst", "onto.task.list", "onto.task.lisst"),
         ("onto.task.find", "onto.task.search", "onto.task.find"),
-        ("onto.project.archive", "", "onto.project.archive"),
+        ("onto.project.archive", "onto.project.update", "To archive, send state_key cancelled."),
         ("onto.task.remove", "", "onto.task.remove"),  # it deletes: a person chooses
         ("onto.task.delet", "", "onto.task.delet"),
         ("crm.contact.list", "", "crm.contact.list"),

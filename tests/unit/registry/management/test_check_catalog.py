@@ -23,7 +23,7 @@ def test_command_lists_warnings_and_succeeds(capsys: pytest.CaptureFixture[str])
         "warns number_without_unit: onto.task.add, parameters_schema/properties/amount/description: The copy does "
         "not give the unit or range of amount. State the unit or range in the description, or set a minimum and a "
         "maximum.",
-        "Blocking: 0, warnings: 1.",
+        "Blocking: 0, warnings: 1, hints: 0.",
     ]
 
 
@@ -51,7 +51,7 @@ def test_command_checks_one_op(capsys: pytest.CaptureFixture[str]) -> None:
     make_op("onto.task.unclear", parameters_schema=UNCLEAR)
 
     call_command("check_catalog", op="onto.task.add")
-    assert capsys.readouterr().out == "Blocking: 0, warnings: 0.\n"
+    assert capsys.readouterr().out == "Blocking: 0, warnings: 0, hints: 0.\n"
 
     call_command("check_catalog", op="onto.task.unclear", json=True)
     (finding,) = json.loads(capsys.readouterr().out)
