@@ -13,6 +13,7 @@ AuditValues = Mapping[str, Any]  # a row's fields as JSON values
 VERSION_LENGTH = 64  # of a release, which is shown in 12 characters
 LABELS = {"is_guarded": "stop automatically"}  # of fields that pages call by another name
 NO_NAMES: Mapping[str, str] = {}
+EMPTY: tuple[Any, ...] = (None, "", [])
 MAX_SHOWN_VALUE = 40  # characters of a value
 
 
@@ -110,7 +111,9 @@ def describe_changes(entry: AuditEntry, releases: Mapping[str, str] = NO_NAMES) 
     if entry.action in (AuditEntry.Action.ADDED, AuditEntry.Action.REMOVED):
         return ""
     return ", ".join(
-        _describe_field(name, before, after, releases) for name, (before, after) in sorted(entry.changes.items())
+        _describe_field(name, before, after, releases)
+        for name, (before, after) in sorted(entry.changes.items())
+        if not (before in EMPTY and after in EMPTY)
     )
 
 
@@ -126,7 +129,7 @@ def _describe_field(name: str, before: Any, after: Any, releases: Mapping[str, s
 
 def _shorten_value(value: Any, releases: Mapping[str, str]) -> str | None:
     """Return a value in few characters, or None if it is too long."""
-    if value in (None, "", []):
+    if value in EMPTY:
         return "–"
     if isinstance(value, bool):
         return "yes" if value else "no"

@@ -78,7 +78,17 @@ class Causes:
 
 def describe_field_error(pointer: str, code: str) -> str:
     """Return a field error in words, such as "state_key: not an allowed value"."""
-    return f"{pointer.lstrip('/') or ROOT_LABEL}: {FIELD_CODE_WORDS.get(code, code.replace('_', ' '))}"
+    return f"{describe_pointer(pointer)}: {describe_field_code(code)}"
+
+
+def describe_pointer(pointer: str) -> str:
+    """Return where in the args a field error is: "state_key", "tasks/0/title"."""
+    return pointer.lstrip("/") or ROOT_LABEL
+
+
+def describe_field_code(code: str) -> str:
+    """Return the code of a field error in words."""
+    return FIELD_CODE_WORDS.get(code, code.replace("_", " "))
 
 
 def get_problem(code: str, reason: str, field_errors: Sequence[Any]) -> Problem:

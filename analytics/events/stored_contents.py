@@ -51,7 +51,7 @@ class StoredContents(models.Model):
         constraints = [models.CheckConstraint(condition=models.Q(id=1), name="stored_contents_is_one_row")]
 
     def __str__(self) -> str:
-        return "stored contents"
+        return "settings"
 
     def list_audit_values(self) -> dict[str, Any]:
         """Return what the audit log compares."""

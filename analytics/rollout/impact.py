@@ -37,7 +37,7 @@ class RolloutImpact:
 
 @dataclass(frozen=True, slots=True)
 class ReleaseReach:
-    """How many of the recently seen subjects follow the live release, and the cohorts that are on another one."""
+    """How many of the recently seen subjects read a release once it is live, and the cohorts that are on another."""
 
     seen: int
     following: int
@@ -48,11 +48,16 @@ class ReleaseReach:
         return not self.pinned_cohorts
 
 
-def measure_reach(at: datetime) -> ReleaseReach:
-    """Return which users a new live release reaches. Ignores the master switch, which may differ per server."""
-    rollout, subjects = assignment.load_rollout(), exposures.list_recent(at)
-    following = sum(rollout.evaluate(FlagKey.RELEASE, subject).variant == LIVE for subject in subjects)
-    pinned = (each for each in _load_active_cohorts() if each.flag_id == FlagKey.RELEASE and each.variant != LIVE)
+def measure_reach(at: datetime, *, version: str = LIVE) -> ReleaseReach:
+    """Return which users a release reaches once it is live: a new one, or one that cohorts may read already.
+
+    Ignores the master switch, which may differ per server.
+    """
+    rollout, subjects, reached = assignment.load_rollout(), exposures.list_recent(at), {LIVE, version}
+    following = sum(rollout.evaluate(FlagKey.RELEASE, subject).variant in reached for subject in subjects)
+    pinned = (
+        each for each in _load_active_cohorts() if each.flag_id == FlagKey.RELEASE and each.variant not in reached
+    )
     return ReleaseReach(len(subjects), following, tuple(pinned))
 
 

@@ -75,8 +75,8 @@ def _list_steps(username: str) -> list[ChecklistStep]:
         ),
         ChecklistStep(
             "Create an API key",
-            "Clients send it with each call. It is shown once.",
-            reverse("admin:gateway_apikey_add"),
+            "Add a client, then its key. The key is shown once.",
+            reverse("admin:gateway_client_add"),
             keys.exists(),
         ),
         ChecklistStep(

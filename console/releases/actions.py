@@ -101,19 +101,20 @@ class MakeLiveAction(ReleaseAction):
         return stored_releases.get_live_release()
 
     def build_form(self, release: Release, data: Any) -> forms.Form:
-        is_new = not release.activations.exists()
-        initial = {"ends_cohorts": is_new} | ({"note": "Made live for everyone"} if is_new else {})
-        cohorts = cohort_release.query_cohorts(release).values_list("name", flat=True)
+        is_new, cohorts = not release.activations.exists(), list(cohort_release.query_cohorts(release))
+        initial: dict[str, Any] = {"ends_cohorts": is_new}
+        if is_new:  # what was released to its first cohort is what goes live
+            initial["note"] = next((cohort.note for cohort in cohorts if cohort.note), "Made live for everyone")
         live = stored_releases.get_live_release()
         is_rollback = not is_new and live is not None and release.created_at < live.created_at
-        return MakeLiveForm(data, initial=initial, is_rollback=is_rollback, cohorts=list(cohorts))
+        return MakeLiveForm(data, initial=initial, is_rollback=is_rollback, cohorts=[each.name for each in cohorts])
 
     def run_action(self, release: Release, op: str, data: Mapping[str, Any], *, by: str, at: datetime) -> str:
         ended = cohort_release.make_live(
             release, ends_cohorts=data.get("ends_cohorts", False), note=data["note"], by=by, at=at
         )
         names = get_text_list([cohort.name for cohort in ended], "and")
-        return f"Release {release.short_name} is live{' for everyone, and ' + names + ' off' if names else ''}."
+        return f"Release {release.short_name} is live{', and ' + names + ' off' if names else ''}."
 
 
 class WithdrawAction(ReleaseAction):
@@ -240,7 +241,9 @@ class ReleaseActionsMixin(base.ModelAdmin[Release]):
             "form": form,
             "cancel_url": _get_previous_page(request) or reverse("admin:registry_release_change", args=[release.pk]),
         }
-        context |= {"reach": impact.measure_reach(timezone.now()) if action.changes_live else None}
+        context |= {
+            "reach": impact.measure_reach(timezone.now(), version=release.version) if action.changes_live else None
+        }
         context |= {"refusal": refusal} | ({} if refusal else _build_effect_context(request, action, release, op))
         return TemplateResponse(
             request, "console/releases/release_action.html", self.admin_site.each_context(request) | context

@@ -109,4 +109,5 @@ def _describe_share(percent: int, reach: ReleaseReach) -> str:
     """Return a share with the number of people that it is likely to be: "5%: about 60 of last week's 1,204 users"."""
     if not reach.following:
         return f"{percent}%"
-    return f"{percent}%: about {round(reach.following * percent / 100):,} of last week's {reach.following:,} users"
+    users = f"last week's {reach.following:,} users{'' if reach.is_everyone else ' in no other cohort'}"
+    return f"{percent}%: about {round(reach.following * percent / 100):,} of {users}"

@@ -26,7 +26,7 @@ from console.releases.review_requests import ReviewRequestMixin
 from console.releases.schedule import ScheduleMixin
 from console.releases.warning_groups import WarningFixMixin
 from core.admin import base
-from core.text import json_text, token_budget
+from core.text import display, json_text, token_budget
 from registry.catalog import builder
 from registry.drafts import draft
 from registry.help import help_pages
@@ -143,18 +143,18 @@ class ReleaseAdmin(
 ):
     has_history = True
     empty = "No releases yet. Review the draft and publish it."
-    list_display = ["title", "state", "note", "op_count", "created_at", "created_by"]
+    list_display = ["title", "state", "note", "op_count", "created_at", "creator"]
     list_display_links = ["title"]
     ordering = ["-number"]
     list_before_template = "console/releases/release_links.html"
     change_form_template = "console/releases/release.html"
     fieldsets = [
-        (None, {"fields": ["title", "version", ("state", "note"), ("created_at", "created_by"), "op_count"]}),
+        (None, {"fields": ["title", "version", ("state", "note"), ("created_at", "creator"), "op_count"]}),
         ("Selected changes", {"fields": ["selected"]}),
         ("Accepted warnings", {"fields": ["accepted_because", "warnings"]}),
         ("Withdrawn", {"fields": [("withdrawn_at", "withdrawn_by"), "withdrawn_reason"]}),
     ]
-    readonly_fields = ["title", "state", "note", "selected", "warnings"]
+    readonly_fields = ["title", "state", "note", "creator", "selected", "warnings"]
     search_fields = ["version", "name", "labels", "created_by", "withdrawn_reason"]
     go_to_order = 5
 
@@ -206,6 +206,10 @@ class ReleaseAdmin(
         if release.cohort:
             return f"read by the cohort {release.cohort}"
         return "was live" if release.last_note is not None else "never live"
+
+    @admin.display(description="Created by", ordering="created_by")
+    def creator(self, release: Release) -> str:
+        return display.describe_actor(release.created_by)
 
     @admin.display(description="Last note")
     def note(self, release: Any) -> str:

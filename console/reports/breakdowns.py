@@ -31,7 +31,7 @@ FIGURE_COLUMNS = [
     ReportColumn("Failure rate", tables.format_rate),
     ReportColumn("Repair rate", tables.format_rate),
     ReportColumn("Turns", tables.format_count),
-    ReportColumn("With a successful call", tables.format_rate),
+    ReportColumn("Successful, of turns with a call", tables.format_rate),
     ReportColumn("Unknown names per 1,000 calls", tables.format_mean),
     ReportColumn("Turns with a loop", tables.format_rate),
     ReportColumn("Ratings", tables.format_count),

@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from analytics.events import stored_contents
+from analytics.events import problems, stored_contents
 from analytics.events.event_filters import CountedAs
 from analytics.reports import misses, totals
 from analytics.reports.misses import FieldErrors, MissedSearch, WrongChoice
@@ -219,7 +219,7 @@ def _build_choice_row(each: WrongChoice, actions: _ActionLinks) -> list[ReportCe
 
 
 def _build_error_row(each: FieldErrors, actions: _ActionLinks) -> list[ReportCell]:
-    evidence = f"{each.pointer or 'The args'}: {each.code}, {_format_times(each.times)}"
+    evidence = f"{problems.describe_field_error(each.pointer, each.code)}, {_format_times(each.times)}"
     links, entry = [], actions.entries.get(each.op)
     if entry is not None:
         suggested = suggested_edits.suggest_for_field_error(each.pointer, each.code, entry, actions.words)
@@ -229,8 +229,8 @@ def _build_error_row(each: FieldErrors, actions: _ActionLinks) -> list[ReportCel
             links.append(actions.link_edit(example, evidence=evidence, event=event))
     return [
         actions.build_op_cell(each.op),
-        ReportCell(each.pointer or "the args"),
-        ReportCell(each.code),
+        ReportCell(problems.describe_pointer(each.pointer)),
+        ReportCell(problems.describe_field_code(each.code)),
         ReportCell(each.times),
         actions.build_release_cell(each.releases),
         *actions.build_links_cells(links),

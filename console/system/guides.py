@@ -123,7 +123,7 @@ def find_sections(_: HttpRequest, search_text: str) -> Iterator[GoToResult]:
         settings_found += [
             GoToResult(name, f"setting, in {title}", f"{link}:~:text={name}", order=8, is_text=True)
             for name in section.settings
-            if text in name.casefold()
+            if text.replace(" ", "_") in name.casefold()
         ]
         if words and all(any(each.startswith(word) for each in section.words) for word in words):
             about = f"section of {title}" if section.anchor else "guide"

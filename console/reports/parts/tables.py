@@ -117,9 +117,11 @@ def format_count(value: float) -> str:
 
 
 def format_rate(value: float) -> str:
-    """Format a rate of 0 to 1 as a percentage, with one decimal below 10%."""
+    """Format a rate of 0 to 1 as a percentage, with one decimal below 10%. Only all of them are 100%."""
     if 0 < value < 0.0005:
         return "<0.1%"
+    if 0.995 <= value < 1:
+        return f"{min(value, 0.999):.1%}"
     return f"{value:.0%}" if value == 0 or value >= 0.1 else f"{value:.1%}"
 
 

@@ -136,7 +136,7 @@ def _describe_reason(verdict: Verdict, other: str) -> str:
         return f"{sentence}{_list_others(', but ', verdict.better)}."
     sentence = describe_difference(reason, f" than {other}")
     if verdict.advice == Advice.WIDEN:
-        return f"{sentence}, and no rate got worse."
+        return f"{sentence}, and no rate of all calls together got worse."
     return f"{sentence}{_list_others(', and ', verdict.worse)}{_list_others(', but ', verdict.better)}."
 
 

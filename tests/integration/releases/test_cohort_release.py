@@ -78,10 +78,12 @@ def test_a_cohort_reads_the_draft_first_and_then_everyone_does(api: Api, admin_c
     assert page.context["make_live_url"] == make_live_url
     form = admin_client.get(make_live_url)
     assert "Turn off pilot" in read_text(form)
+    assert "All users will read it" in read_text(form)  # those of the cohort, too, whose release it is
+    assert form.context["form"]["note"].value() == "Clearer"
 
     done = admin_client.post(make_live_url, {"note": "Better", "ends_cohorts": "on"}, follow=True)
 
-    assert "Release r2 is live for everyone, and pilot off." in read_text(done)
+    assert "Release r2 is live, and pilot off." in read_text(done)
     assert [read_summary(api, subject) for subject in ("ann", "eve")] == [NEW, NEW]
     cohort.refresh_from_db()
     assert not cohort.is_on

@@ -21,7 +21,12 @@ def describe(first: Totals, second: Totals) -> str:
 @pytest.mark.parametrize(
     ("first", "second", "text"),
     [
-        (BAD, GOOD, "pilot: 5.0 points fewer failed calls than others (2.7 to 7.3), and no rate got worse. Widen it."),
+        (
+            BAD,
+            GOOD,
+            "pilot: 5.0 points fewer failed calls than others (2.7 to 7.3), and no rate of all calls together got "
+            "worse. Widen it.",
+        ),
         (GOOD, BAD, "pilot: 5.0 points more failed calls than others (2.7 to 7.3). Stop or narrow it."),
         (
             {**BAD, "turns": 400},
