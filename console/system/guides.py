@@ -32,6 +32,7 @@ GUIDES = {
     },
     "For product managers": {
         "rollout-guide": "cohorts, flags and reports",
+        "experiments": "how to tell a difference from chance",
         "surfaces": "three tools, all tools, domains, or agents",
         "evaluate": "success, calls, tokens and dollars of each surface",
         "context-cost": "tokens of each surface",
