@@ -55,7 +55,8 @@ def test_copy_is_edited_checked_published_served_and_rolled_back(
     schema_text = schema.input_value()
     schema.fill(schema_text.replace('"type": "object",', '"type": "object"', 1))
     expect(preview).to_contain_text("Line 3")
-    editor.get_by_role("button", name="Save", exact=True).click()
+    with editor.expect_navigation():  # the page that comes looks the same
+        editor.get_by_role("button", name="Save", exact=True).click()
     expect(editor.locator("#id_parameters_schema")).to_have_value(
         schema_text.replace('"type": "object",', '"type": "object"', 1)
     )

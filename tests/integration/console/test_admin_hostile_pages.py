@@ -151,7 +151,7 @@ def list_parameters() -> list[str]:
     root = Path(settings.BASE_DIR)
     code = "\n".join(
         file.read_text()
-        for app in ("registry", "gateway", "core", "analytics", "audit", "notifications")
+        for app in ("console", "registry", "gateway", "core", "analytics", "audit", "notifications")
         for file in (root / app).rglob("*.py")
     )
     return sorted({"before", "after", *re.findall(r'request\.GET(?:\.get(?:list)?\(|\[)"([\w-]+)"', code)})
