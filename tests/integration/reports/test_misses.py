@@ -71,7 +71,7 @@ def test_report_lists_what_was_missed_with_its_release(misses: None, admin_clien
     release = Release.objects.get(pk=OperationEvent.objects.values_list("release", flat=True)[0]).short_name
     assert rows["searches"][0][:4] == [WORDS, "3", LIST, release]
     assert rows["choices"][0][:5] == ["onto.goal.get", LIST, "3", "1.0", release]
-    assert [LIST, "/limits", "unknown_argument", "3", release] in [row[:5] for row in rows["field_errors"]]
+    assert [LIST, "limits", "unknown argument", "3", release] in [row[:5] for row in rows["field_errors"]]
     assert rows["names"][0][:3] == ["onto.task.lisst", "3", release]
     assert "<b>it</b>" not in page.content.decode()
 
