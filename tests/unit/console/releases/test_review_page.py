@@ -241,10 +241,11 @@ def test_review_and_make_live_say_whom_the_release_reaches(admin_client: Client,
     for name in ("ann", "ben", "cy"):
         Subject.objects.create(subject=name, seen_at=timezone.now())
 
-    for page in (read_text(admin_client.get(url)) for url in pages):
-        assert "2 of the 3 users of last week will read it. This cohort stays on another release:" in page
-        assert f">pilot</a> on r{published.number}." in page
-        assert re.search(r"(Publish to|Make live for) everyone else<", page)
+    review, make_live = (read_text(admin_client.get(url)) for url in pages)
+    assert "2 of the 3 users of last week will read it. This cohort stays on another release:" in review
+    assert f">pilot</a> on r{published.number}." in review
+    assert "Publish to everyone else<" in review
+    assert "All users will read it: no cohort is on another release." in make_live  # the cohort reads it already
 
 
 def test_review_page_does_not_hand_the_snapshots_to_its_template(admin_client: Client, published: Release) -> None:
