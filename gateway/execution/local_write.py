@@ -1,6 +1,7 @@
 """Writes by a transactional executor: claim, handler, outcome and event commit in one transaction or not at all."""
 
 import logging
+import random
 import time
 from typing import Any
 
@@ -18,6 +19,9 @@ from gateway.executors.base import UpstreamResponse
 
 log = logging.getLogger(__name__)
 MAX_DEADLOCK_RETRIES = 2  # retries after a deadlock; PostgreSQL takes a second to detect one
+# Seconds that the loser of a deadlock waits at least and at most. It would else take its rows again before the winner
+# wakes up, and both would wait for each other once more.
+DEADLOCK_PAUSE = 0.05, 0.15
 
 
 def run(valid: ValidCall) -> Outcome:
@@ -34,6 +38,7 @@ def run(valid: ValidCall) -> Outcome:
             if not db_errors.is_deadlock(error) or connection.in_atomic_block:
                 raise
             log.info("exec.deadlock_retried op=%s trace=%s", valid.work.op.op, valid.call.trace.id)
+            time.sleep(random.uniform(*DEADLOCK_PAUSE))
     return _write_once(valid, prepared)
 
 

