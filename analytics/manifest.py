@@ -4,13 +4,13 @@ from datetime import timedelta
 
 from analytics import retention
 from analytics.events import event_log, stored_contents
+from analytics.experiments import experiment_job
 from analytics.rollout import assignment, guardrails, miss_alert
-from analytics.rollups import rollup_job
 from core.manifest import AuditKind, Job, Manifest
 
 MANIFEST = Manifest(
     jobs=[
-        Job("rollups.run", rollup_job.run_rollup, timedelta(minutes=1)),
+        Job("rollups.run", experiment_job.measure, timedelta(minutes=1)),
         Job("guardrails.stop_worse_cohorts", guardrails.stop_worse_cohorts, timedelta(minutes=1)),
         Job("guardrails.check_misses", miss_alert.check_misses, timedelta(minutes=1)),
         Job("events.delete_old", retention.delete_events, timedelta(minutes=10)),
@@ -23,6 +23,8 @@ MANIFEST = Manifest(
     audit_kinds={
         "flag": AuditKind("flag"),
         "cohort": AuditKind("cohort"),
+        "experiment": AuditKind("experiment"),
+        "price": AuditKind("model price"),
         "subject": AuditKind("subject"),
         "report": AuditKind("report"),
         "view": AuditKind("saved view"),
@@ -30,7 +32,13 @@ MANIFEST = Manifest(
         "alert": AuditKind("alert"),
     },
     areas={
-        "rollout": ["analytics.flag", "analytics.cohort", "analytics.cohortrule"],
+        "rollout": [
+            "analytics.flag",
+            "analytics.cohort",
+            "analytics.cohortrule",
+            "analytics.experiment",
+            "analytics.modelprice",
+        ],
         "activity": [
             "analytics.operationevent",
             "analytics.opdaily",
@@ -42,6 +50,8 @@ MANIFEST = Manifest(
             "analytics.feedback",
             "analytics.savedview",
             "analytics.storedcontents",
+            "analytics.subjectfigures",
+            "analytics.experimentresult",
         ],
     },
     settings=[

@@ -3,22 +3,27 @@
 from analytics.events.models import OperationEvent
 from analytics.events.stored_contents import StoredContents
 from analytics.reports.models import SavedView
+from analytics.rollout.experiments import Experiment, ExperimentResult, ModelPrice
 from analytics.rollout.models import Assignment, Cohort, CohortRule, Flag, Subject
-from analytics.rollups.models import OpDaily, Rollup
+from analytics.rollups.models import OpDaily, Rollup, SubjectFigures
 from analytics.turns.models import Feedback, ToolSelection, Turn
 
 __all__ = [
     "Assignment",
     "Cohort",
     "CohortRule",
+    "Experiment",
+    "ExperimentResult",
     "Feedback",
     "Flag",
+    "ModelPrice",
     "OpDaily",
     "OperationEvent",
     "Rollup",
     "SavedView",
     "StoredContents",
     "Subject",
+    "SubjectFigures",
     "ToolSelection",
     "Turn",
 ]

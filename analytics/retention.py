@@ -7,7 +7,7 @@ from django.conf import settings
 from analytics.events import stored_contents
 from analytics.events.models import OperationEvent
 from analytics.rollout.models import Subject
-from analytics.rollups.models import OpDaily
+from analytics.rollups.models import OpDaily, SubjectFigures
 from analytics.turns.models import Feedback, ToolSelection, Turn
 from core.background import retention
 from core.background.retention import Expiring, Retention
@@ -26,10 +26,11 @@ delete_events = Retention(
     Expiring(OperationEvent.objects.all(), "time", _get_event_age),
 )
 delete_turns = Retention(
-    "Delete turns, their tool selections and their feedback older than GATEWAY_EVENT_DAYS.",
+    "Delete turns, their tool selections, their feedback and figures of subjects older than GATEWAY_EVENT_DAYS.",
     Expiring(Turn.objects.all(), "time", _get_event_age),
     Expiring(ToolSelection.objects.all(), "time", _get_event_age),
     Expiring(Feedback.objects.all(), "time", _get_event_age),
+    Expiring(SubjectFigures.objects.all(), "begin", _get_event_age),
 )
 delete_figures = Retention(
     "Delete daily figures older than GATEWAY_FIGURES_DAYS.",

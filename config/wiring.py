@@ -8,6 +8,7 @@ from django.contrib.auth.signals import user_logged_in, user_logged_out
 from django.core.exceptions import ImproperlyConfigured
 from django.utils.module_loading import module_has_submodule
 
+from analytics.experiments import lifecycle
 from analytics.rollout import assignment
 from audit.models import AuditEntry
 from console import sidebar
@@ -24,6 +25,7 @@ from registry.catalog import cache, connections
 from registry.files import loader
 from registry.imports import mcp_import, run_import
 from registry.releases import recorded_calls
+from registry.reviews import cohort_release
 
 # Functions that prepare a catalog before it is served. Each gets the catalog.
 CATALOG_WARMERS = (search.warm,)
@@ -67,6 +69,7 @@ def connect() -> None:
     manifest.set_collected(declared)
     cache.set_warmers(CATALOG_WARMERS)
     assignment.set_release_check(cache.is_servable)
+    lifecycle.set_shipper(cohort_release.ship_version)
     user_logged_in.connect(failed_sign_ins.record_sign_in, dispatch_uid="sign_in_log.record_sign_in")
     user_logged_out.connect(failed_sign_ins.record_sign_out, dispatch_uid="sign_in_log.record_sign_out")
     authenticator_added.connect(failed_sign_ins.record_added_factor, dispatch_uid="sign_in_log.record_added_factor")

@@ -8,7 +8,7 @@ from console.evals import cases, model_runs
 from console.releases import history as release_history
 from console.releases import releases, review_requests, schedule
 from console.reports import saved_views
-from console.rollout import cohorts, exposures, flags
+from console.rollout import cohorts, experiments, exposures, flags
 from console.system import service_rows
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "clients",
     "cohorts",
     "connections",
+    "experiments",
     "exposures",
     "failed_sign_ins",
     "flags",

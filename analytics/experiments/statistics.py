@@ -64,6 +64,19 @@ class ArmMoments:
             sum(a * b for a, b in offsets) / n,
         )
 
+    @classmethod
+    def of_sums(cls, subjects: int, sums: Sequence[float]) -> "ArmMoments":
+        """Return the moments of what a database summed over the subjects: Σa, Σb, Σaa, Σab, Σbb."""
+        if not subjects:
+            return cls(0, 0.0, 0.0, 0.0, 0.0, 0.0)
+        a, b, aa, ab, bb = (each / subjects for each in sums)
+        return cls(subjects, a, b, max(0.0, aa - a * a), max(0.0, bb - b * b), ab - a * b)
+
+    @property
+    def amount(self) -> float:
+        """The sum of all denominators, such as the calls of the arm."""
+        return self.denominator * self.subjects
+
     def estimate(self, kind: MetricKind) -> "MetricEstimate | None":
         """Return the metric of this arm; None if nothing can be divided by."""
         if kind == MetricKind.MEAN:

@@ -33,6 +33,11 @@ def set_release_check(check: Callable[[str], bool]) -> None:
     _is_servable = check
 
 
+def is_servable(version: str) -> bool:
+    """Return whether a release can be served: it exists, and was not withdrawn."""
+    return _is_servable(version)
+
+
 def evaluate_flag(flag: FlagKey, facts: EvaluationContext) -> EvaluationDetails:
     """Evaluate a flag. Falls back to the live release if the pinned one was withdrawn.
 
@@ -125,17 +130,17 @@ def build_rollout(cohorts: list[tuple[Any, ...]], rules: list[tuple[Any, ...]]) 
     for cohort, attribute, trait, operator, values in rules:
         rules_by_cohort[cohort].append(TargetingRule(Attribute(attribute), Operator(operator), tuple(values), trait))
     cohorts_by_flag: dict[FlagKey, list[CohortDefinition]] = defaultdict(list)
-    for pk, flag, name, variant, salt, percentage, listed in cohorts:
+    for pk, flag, name, variant, salt, percentage, listed, first_bucket in cohorts:
         parts = int(percentage * 100)
         cohorts_by_flag[FlagKey(flag)].append(
-            CohortDefinition(name, variant, salt, parts, tuple(rules_by_cohort[pk]), frozenset(listed))
+            CohortDefinition(name, variant, salt, parts, tuple(rules_by_cohort[pk]), frozenset(listed), first_bucket)
         )
     return Rollout(dict(cohorts_by_flag))
 
 
 def _query_cohorts() -> QuerySet[CohortRow, Row]:
     active = CohortRow.objects.filter(is_on=True, flag__is_on=True, flag__in=list(FlagKey))
-    return active.values_list("pk", "flag_id", "name", "variant", "salt", "percentage", "listed")
+    return active.values_list("pk", "flag_id", "name", "variant", "salt", "percentage", "listed", "first_bucket")
 
 
 def _query_rules() -> QuerySet[CohortRule, Row]:

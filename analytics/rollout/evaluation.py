@@ -27,9 +27,12 @@ def bucket_of(salt: str, subject: str) -> int:
     return number * BUCKETS >> 64
 
 
-def is_within(salt: str, subject: str, buckets: int) -> bool:
-    """Return whether a subject is in the first `buckets` of 10,000. Raising the number keeps all that are in."""
-    return bucket_of(salt, subject) < buckets
+def is_within(salt: str, subject: str, buckets: int, *, first: int = 0) -> bool:
+    """Return whether a subject is in the `buckets` of 10,000 from `first` on.
+
+    Raising the number keeps all that are in.
+    """
+    return first <= bucket_of(salt, subject) < first + buckets
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +146,7 @@ class CohortDefinition:
     buckets: int = BUCKETS  # of 10,000
     rules: tuple[TargetingRule, ...] = ()
     listed: frozenset[str] = frozenset()
+    first_bucket: int = 0  # of an arm of an experiment: arms have one salt, and buckets beside each other
 
     def match(self, context: EvaluationContext) -> Reason | None:
         """Return why the subject matches, or None. Anonymous subjects never match a percentage below 100."""
@@ -152,7 +156,8 @@ class CohortDefinition:
             return None
         if self.buckets >= BUCKETS:
             return Reason.TARGETING_MATCH
-        return Reason.SPLIT if context.subject and is_within(self.salt, context.subject, self.buckets) else None
+        is_in = context.subject and is_within(self.salt, context.subject, self.buckets, first=self.first_bucket)
+        return Reason.SPLIT if is_in else None
 
 
 @dataclass(frozen=True, slots=True)

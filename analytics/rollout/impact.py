@@ -129,7 +129,8 @@ def _load_active_cohorts() -> list[Cohort]:
 
 def _cohort_to_row(cohort: Cohort) -> tuple[object, ...]:
     salt = cohort.salt or cohort.name
-    return (cohort.pk or 0, cohort.flag_id, cohort.name, cohort.variant, salt, cohort.percentage, cohort.listed)
+    row = (cohort.pk or 0, cohort.flag_id, cohort.name, cohort.variant, salt, cohort.percentage, cohort.listed)
+    return (*row, cohort.first_bucket)
 
 
 def _rule_to_row(rule: CohortRule) -> tuple[object, ...]:

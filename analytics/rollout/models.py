@@ -68,6 +68,14 @@ class Cohort(models.Model):
     )
     note = models.CharField(max_length=300, blank=True, help_text="What this cohort tests, and who asked for it.")
     salt = models.CharField(max_length=40, editable=False)
+    # An arm of an experiment. Its arms have one salt, and each takes the buckets from its own first one on.
+    experiment = models.ForeignKey(
+        "analytics.Experiment", on_delete=models.PROTECT, null=True, blank=True, editable=False, related_name="arms"
+    )
+    weight = models.PositiveSmallIntegerField(
+        default=1, db_default=1, editable=False, help_text="Its part of the experiment's share, beside the other arms."
+    )
+    first_bucket = models.PositiveSmallIntegerField(default=0, db_default=0, editable=False)
 
     class Meta:
         ordering = ["flag", "position", "id"]

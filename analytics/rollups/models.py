@@ -75,6 +75,48 @@ class OpDaily(models.Model):
         return f"{self.op or '-'} on {self.day}"
 
 
+class SubjectFigures(models.Model):
+    """Sums of one subject's calls of one op in one period, under one release, surface, cohort, model family and client.
+
+    What experiments, guardrails and comparisons judge: they compare subjects, because subjects are assigned. A period
+    is a UTC day, divided where the rollout changed, so that what was before a change is never counted with what was
+    after it. `analytics.rollups.subject_figures` writes them.
+    """
+
+    begin = models.DateTimeField(help_text="Start of the day in UTC, or of the last change of the rollout within it.")
+    subject = models.CharField(max_length=200)
+    op = models.CharField(max_length=200, blank=True, help_text="Empty for searches and unknown names.")
+    release = models.CharField(max_length=64, blank=True)
+    surface = models.CharField(max_length=20, blank=True)
+    cohort = models.CharField(max_length=130, blank=True)
+    model = models.CharField(max_length=40, blank=True, help_text="The model's family.")
+    client = models.CharField(max_length=100, blank=True)
+    is_settled = models.BooleanField("settled", help_text="No for the last minutes, which are counted again each time.")
+    calls = models.PositiveIntegerField(default=0)
+    failed = models.PositiveIntegerField(default=0)
+    invalid = models.PositiveIntegerField(default=0)
+    repaired = models.PositiveIntegerField(default=0)
+    unknown_names = models.PositiveIntegerField(default=0)
+    helps = models.PositiveIntegerField(default=0)
+    searches = models.PositiveIntegerField(default=0)
+    misses = models.PositiveIntegerField(default=0)
+    latency_ms = models.FloatField(default=0)
+
+    class Meta:
+        verbose_name = verbose_name_plural = "figures of subjects"
+        ordering = ["-begin", "subject"]
+        indexes = [models.Index(fields=["subject"], name="subject_figures_of_one")]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["begin", "cohort", "subject", "op", "release", "surface", "model", "client", "is_settled"],
+                name="subject_figures_once",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.subject} from {self.begin}"
+
+
 class Rollup(models.Model):
     """The mark up to which events are settled. The run that moves it also writes, so no event is counted twice."""
 

@@ -1,6 +1,6 @@
-"""Periodic job that aggregates operation events into daily figures (OpDaily) and turns (Turn).
+"""Periodic job that aggregates operation events into figures (OpDaily, SubjectFigures) and turns (Turn).
 
-Events older than 5 minutes are settled: they are added once, and the same transaction moves the mark (Rollup) up to
+Events older than 10 minutes are settled: they are added once, and the same transaction moves the mark (Rollup) up to
 which events are settled. Later events are recounted in each run. So the cost of a run does not grow with the day, and
 console pages never need to read events.
 
@@ -15,17 +15,17 @@ from django.db import transaction
 from django.db.models import Q
 
 from analytics.events.models import OperationEvent
-from analytics.rollups import op_daily
-from analytics.rollups.models import OpDaily, Rollup
+from analytics.rollups import op_daily, subject_figures
+from analytics.rollups.models import OpDaily, Rollup, SubjectFigures
 from analytics.turns import aggregation
 
 NAME = "op_daily"
 # An event has the time of its call's arrival, and is written when the call ends, after two minutes at most, or when the
 # database is back. An event that arrives later than this, because of a wrong clock, is in the log but not in the
 # figures. All events up to this age are recounted every minute, so it is as short as possible.
-SETTLE_AFTER = timedelta(minutes=5)
+SETTLE_AFTER = timedelta(minutes=10)
 STEP = timedelta(minutes=15)  # settled per run; takes some tenths of a second at a million events a day
-DAY = timedelta(days=1)
+DAY = subject_figures.DAY
 
 
 def run_rollup(at: datetime, *, step: timedelta = STEP) -> bool:
@@ -40,7 +40,8 @@ def run_rollup(at: datetime, *, step: timedelta = STEP) -> bool:
     more = until < limit
     settled = op_daily.count_day(since.date(), since, until, is_settled=True)
     unsettled = [] if more else list(_count_unsettled(until, at))
-    turns = aggregation.aggregate_turns(mark.settled_until, until if more else _get_midnight(at.date()) + DAY)
+    end = until if more else _get_midnight(at.date()) + DAY
+    turns = aggregation.aggregate_turns(mark.settled_until, end)
     with transaction.atomic():
         unchanged_mark = Rollup.objects.filter(pk=mark.pk, settled_until=mark.settled_until, counted_at=mark.counted_at)
         if not unchanged_mark.update(settled_until=until, counted_at=at):
@@ -50,6 +51,10 @@ def run_rollup(at: datetime, *, step: timedelta = STEP) -> bool:
         op_daily.add_settled(op_daily.add_repairs(settled, settled_repairs, is_settled=True))
         unsettled_repairs = [each for each in turns.repairs if each.repaired_by.time >= until]
         op_daily.replace_unsettled(op_daily.add_repairs(unsettled, unsettled_repairs, is_settled=False))
+        subject_figures.add_settled(since, until)
+        subject_figures.add_repairs(settled_repairs, is_settled=True)
+        subject_figures.replace_unsettled(until, until if more else end)
+        subject_figures.add_repairs(unsettled_repairs, is_settled=False)
     return more
 
 
@@ -67,6 +72,7 @@ def recount_from(first: date, at: datetime) -> None:
     settled_until = min(_get_or_create_mark(at).settled_until, _get_midnight(first))
     with transaction.atomic():
         OpDaily.objects.filter(day__gte=first).delete()
+        SubjectFigures.objects.filter(begin__gte=_get_midnight(first)).delete()
         Rollup.objects.filter(name=NAME).update(settled_until=settled_until, counted_at=at)
     catch_up(at)
 

@@ -99,6 +99,7 @@ def compute_turn(events: Sequence[TurnEvent], repairs: Mapping[int, TurnEvent]) 
         repaired=len(repairs),
         unknown_names=sum(map(is_unknown_name, events)),
         repeats=_count_repeats(events),
+        is_first_call_ok=calls[0].ok if calls else None,
     )
 
 

@@ -32,6 +32,9 @@ class Turn(models.Model):
     repaired = models.PositiveIntegerField(default=0, help_text="Failed calls that a later call repaired.")
     unknown_names = models.PositiveIntegerField(default=0, help_text="Calls and help reads of unknown names.")
     repeats = models.PositiveIntegerField(default=0, help_text="Calls and help reads made for at least the third time.")
+    is_first_call_ok = models.BooleanField(
+        "first call succeeded", null=True, help_text="Empty without a call, and for turns before it was counted."
+    )
 
     class Meta:
         ordering = ["-time", "-id"]

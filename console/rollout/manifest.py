@@ -12,7 +12,11 @@ MANIFEST = Manifest(
             section="Rollout",
             place=1,
             guide="rollout-guide#cohorts",
-            pages=[ModelList("Cohorts", "analytics.Cohort"), ModelList("Flags", "analytics.Flag")],
+            pages=[
+                ModelList("Experiments", "analytics.Experiment"),
+                ModelList("Cohorts", "analytics.Cohort"),
+                ModelList("Flags", "analytics.Flag"),
+            ],
         ),
         SectionTab(
             section="Rollout",

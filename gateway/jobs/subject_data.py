@@ -12,6 +12,7 @@ from analytics.events import event_log
 from analytics.events.models import OperationEvent
 from analytics.rollout import exposures
 from analytics.rollout.models import Assignment, Cohort, Subject
+from analytics.rollups.models import SubjectFigures
 from analytics.turns.models import Feedback, ToolSelection, Turn
 from audit.models import AuditEntry
 from gateway.models import ApiKey, Batch, BatchEntry, IdempotencyRecord, SignIn, StoredFile, UserGrant
@@ -45,6 +46,7 @@ def find_rows(subject: str) -> dict[str, QuerySet[Any]]:
         "turns": Turn,
         "tool_selections": ToolSelection,
         "feedback": Feedback,
+        "figures": SubjectFigures,
         "exposures": Assignment,
         "last_seen": Subject,
         "idempotency_records": IdempotencyRecord,

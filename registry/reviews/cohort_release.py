@@ -75,6 +75,11 @@ def query_cohorts(release: Release) -> QuerySet[Cohort]:
     return Cohort.objects.filter(flag=FlagKey.RELEASE, flag__is_on=True, is_on=True, variant=release.version)
 
 
+def ship_version(version: str, note: str, by: str, at: datetime) -> None:
+    """Make the release of an experiment's arm live for everyone; other cohorts stay as they are. See `make_live`."""
+    make_live(Release.objects.get(version=version), ends_cohorts=False, note=note, by=by, at=at)
+
+
 def make_live(release: Release, *, ends_cohorts: bool, note: str, by: str, at: datetime) -> list[Cohort]:
     """Make a release live for everyone, and switch off the cohorts that read it if wanted. Return these cohorts.
 

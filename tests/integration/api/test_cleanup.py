@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from analytics import retention as analytics_retention
 from analytics.events.models import OperationEvent
-from analytics.rollups.models import OpDaily
+from analytics.rollups.models import OpDaily, SubjectFigures
 from analytics.turns.models import Feedback, ToolSelection, Turn
 from core import manifest
 from core.background import poller
@@ -125,12 +125,14 @@ def test_events_and_turns_are_deleted_after_their_retention(db: None, settings: 
         Turn.objects.create(client="chat", turn=name, time=at)
         ToolSelection.objects.create(client="chat", turn=name, time=at)
         Feedback.objects.create(client="chat", turn=name, time=at, thumb="up")
+        SubjectFigures.objects.create(subject=name, begin=at, is_settled=True)
 
     assert (analytics_retention.delete_events(NOON), analytics_retention.delete_turns(NOON)) == (False, False)
 
     assert set(OperationEvent.objects.values_list("op", flat=True)) == {"30", "0"}
     for model in (Turn, ToolSelection, Feedback):
         assert set(model.objects.values_list("turn", flat=True)) == {"30", "0"}
+    assert set(SubjectFigures.objects.values_list("subject", flat=True)) == {"30", "0"}
 
 
 def test_args_and_results_are_deleted_before_their_events(db: None) -> None:

@@ -26,7 +26,7 @@ from tests.support.loops import for_each
 pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
 
 KINDS = {"events", "turns", "tool_selections", "exposures", "last_seen", "idempotency_records", "batches"}
-KINDS |= {"feedback", "batch_entries", "cohort", "audit_entry", "user_grants", "sign_ins", "stored_files"}
+KINDS |= {"feedback", "figures", "batch_entries", "cohort", "audit_entry", "user_grants", "sign_ins", "stored_files"}
 
 
 def create_data(make_key: Any, subject: str) -> None:

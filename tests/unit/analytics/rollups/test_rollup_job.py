@@ -283,7 +283,7 @@ def test_run_reads_only_unsettled_events(write_event: WriteEvent, django_assert_
     OperationEvent.objects.all().delete()
     write_event(NOON)
 
-    with django_assert_max_num_queries(12):
+    with django_assert_max_num_queries(15):
         run_until_done(NOON + MINUTE)
 
     assert sum_column() == 6

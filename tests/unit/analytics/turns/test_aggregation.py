@@ -118,7 +118,7 @@ def test_turn_without_new_events_is_not_written(write_event: WriteEvent, django_
     run_until_done()
     before = Turn.objects.get()
 
-    with django_assert_max_num_queries(14):
+    with django_assert_max_num_queries(17):
         run_until_done(NOON + MINUTE)
 
     assert Turn.objects.get() == before

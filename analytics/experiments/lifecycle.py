@@ -1,0 +1,283 @@
+"""Start, stop and decide experiments, and move a guarded one from step to step.
+
+Each change is one transaction with its audit entry, whose time divides the figures of subjects: what was before it is
+never counted with what came after.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+
+from django.core.exceptions import ValidationError
+from django.db import transaction
+
+from analytics.experiments.metrics import METRICS
+from analytics.flags import FLAGS, FlagKey
+from analytics.rollout.evaluation import BUCKETS
+from analytics.rollout.experiments import MAX_STEP_HOURS, Experiment, get_step_length
+from analytics.rollout.models import Cohort, CohortRule
+from audit import audit_log
+
+KIND = "experiment"  # in the audit log
+CONTROL = "control"
+LETTERS = "bcdefgh"  # of the further arms
+DEFAULT_STEPS = [[1, 4], [5, 4], [25, 8], [50, 8]]  # percent, and hours
+MAX_STEP_PERCENT = 50  # more leaves too few users for an equal control
+State, Decision = Experiment.State, Experiment.Decision
+
+
+class ExperimentRefused(Exception):
+    """The experiment cannot do this now. The message says why, and what to do instead."""
+
+
+@dataclass(frozen=True, slots=True)
+class ArmPlan:
+    """An arm: what its users get, and its part of them beside the other arms."""
+
+    variant: str
+    weight: int = 1
+
+
+def set_shipper(ship: Callable[[str, str, str, datetime], None]) -> None:
+    """Set the function that makes a release live for everyone: (version, note, by, at). Releases are above this app.
+
+    It raises an Exception with a sentence if it cannot.
+    """
+    global _ship_release
+    _ship_release = ship
+
+
+@transaction.atomic
+def create_experiment(
+    experiment: Experiment, arms: Sequence[ArmPlan], rules: Sequence[CohortRule] = (), *, by: str, at: datetime
+) -> Experiment:
+    """Save a draft with its arms, the control first, which stay off until it starts. `rules` are unsaved.
+
+    Raises ValidationError.
+    """
+    experiment.full_clean()
+    _check_plan(experiment, arms)
+    experiment.save()
+    for number, arm in enumerate(arms):
+        name = f"{experiment.name}-{LETTERS[number - 1] if number else CONTROL}"
+        cohort = Cohort(
+            name=name,
+            flag=experiment.flag,
+            is_on=False,
+            variant=arm.variant,
+            weight=arm.weight,
+            experiment=experiment,
+            salt=experiment.name,
+            note=f"Arm of the experiment {experiment.name}",
+        )
+        cohort.full_clean()
+        cohort.save()
+        for rule in rules:
+            row = CohortRule(
+                cohort=cohort,
+                attribute=rule.attribute,
+                trait=rule.trait,
+                operator=rule.operator,
+                values=list(rule.values),
+            )
+            row.full_clean()
+            row.save()
+    audit_log.record_change(KIND, experiment.name, None, experiment.list_audit_values(), by=by, at=at)
+    return experiment
+
+
+@transaction.atomic
+def start(experiment: Experiment, *, by: str, at: datetime) -> None:
+    """Let the arms' users have their variants. Raises ExperimentRefused."""
+    experiment = _lock(experiment, State.DRAFT)
+    if not experiment.flag.is_on:
+        raise ExperimentRefused(f"The flag {experiment.flag} is off: switch it on first.")
+    before = experiment.list_audit_values()
+    experiment.state, experiment.started_at = State.RUNNING, at
+    if experiment.is_guarded:
+        experiment.step, experiment.step_ends_at = 0, at + get_step_length(experiment)
+    experiment.save()
+    _place_arms(experiment)
+    _record(experiment, before, by=by, at=at)
+
+
+@transaction.atomic
+def stop(experiment: Experiment, reason: str, *, by: str, at: datetime, ended_at: datetime | None = None) -> bool:
+    """Give all users what everyone else gets; return False if it does not run. Its figures end at `ended_at`."""
+    try:
+        experiment = _lock(experiment, State.RUNNING)
+    except ExperimentRefused:
+        return False
+    before = experiment.list_audit_values()
+    experiment.state, experiment.stopped_at = State.STOPPED, ended_at or at
+    experiment.stop_reason, experiment.hold_reason, experiment.step_ends_at = reason[:500], "", None
+    experiment.save()
+    experiment.arms.update(is_on=False)
+    _record(experiment, before, by=by, at=at, note=reason)
+    return True
+
+
+@transaction.atomic
+def decide(
+    experiment: Experiment, decision: str, note: str, *, by: str, at: datetime, arm: Cohort | None = None
+) -> None:
+    """Close an experiment, running or stopped: ship an arm to everyone, or drop it. Raises ExperimentRefused."""
+    experiment = _lock(experiment, State.RUNNING, State.STOPPED)
+    if decision not in Decision.values:
+        raise ExperimentRefused("Decide ship or drop.")
+    arm = arm or experiment.list_arms()[-1]
+    if decision == Decision.SHIP:
+        if arm.variant == experiment.list_arms()[0].variant:
+            raise ExperimentRefused("This arm has what the control has: there is nothing to ship.")
+        _ship(experiment, arm, note or f"Experiment {experiment.name}: {arm.name} is shipped.", by=by, at=at)
+    else:
+        experiment.arms.update(is_on=False)
+    before = experiment.list_audit_values()
+    experiment.state, experiment.decision, experiment.decided_at = State.DECIDED, decision, at
+    experiment.stopped_at = experiment.stopped_at or at
+    experiment.note, experiment.hold_reason, experiment.step_ends_at = note or experiment.note, "", None
+    experiment.save()
+    _record(experiment, before, by=by, at=at, note=note)
+
+
+def _ship(experiment: Experiment, arm: Cohort, note: str, *, by: str, at: datetime) -> None:
+    experiment.arms.exclude(pk=arm.pk).update(is_on=False)
+    if experiment.flag_id == FlagKey.RELEASE:
+        experiment.arms.update(is_on=False)
+        try:
+            _ship_release(arm.variant, note, by, at)
+        except Exception as error:
+            raise ExperimentRefused(f"The release cannot be made live: {error}") from error
+    else:
+        Cohort.objects.filter(pk=arm.pk).update(is_on=True, percentage=100, first_bucket=0)
+
+
+@transaction.atomic
+def advance(experiment: Experiment, *, by: str, at: datetime, note: str = "") -> None:
+    """Go to the next step, or ship after the last one. Raises ExperimentRefused."""
+    experiment = _lock(experiment, State.RUNNING)
+    if not experiment.is_guarded:
+        raise ExperimentRefused("This experiment has no steps.")
+    if experiment.step + 1 >= len(experiment.steps):
+        decide(experiment, Decision.SHIP, note or "All steps are done, without clear harm.", by=by, at=at)
+        return
+    before = experiment.list_audit_values()
+    experiment.step += 1
+    experiment.step_ends_at, experiment.hold_reason = at + get_step_length(experiment), ""
+    experiment.save()
+    _place_arms(experiment)
+    _record(experiment, before, by=by, at=at, note=note)
+
+
+@transaction.atomic
+def hold(experiment: Experiment, reason: str, *, by: str, at: datetime) -> bool:
+    """Stay at the current step until the reason is gone or a person goes on; "" ends it. Return whether it changed."""
+    try:
+        experiment = _lock(experiment, State.RUNNING)
+    except ExperimentRefused:
+        return False
+    if experiment.hold_reason == reason:
+        return False
+    before = experiment.list_audit_values()
+    experiment.hold_reason = reason[:300]
+    experiment.save(update_fields=["hold_reason"])
+    _record(experiment, before, by=by, at=at, note=reason)
+    return True
+
+
+def start_again(experiment: Experiment, *, by: str, at: datetime) -> Experiment:
+    """Return a new experiment with the same plan, users and arms, started: figures of the old one do not count."""
+    if experiment.state not in (State.STOPPED, State.DECIDED):
+        raise ExperimentRefused("It runs. Stop it first.")
+    base, _, number = experiment.name.rpartition("-")
+    base, count = (base, int(number) + 1) if base and number.isdigit() else (experiment.name, 2)
+    while Experiment.objects.filter(name=f"{base[:27]}-{count}").exists():
+        count += 1
+    again = Experiment.objects.get(pk=experiment.pk)
+    arms = experiment.list_arms()
+    rules = list(arms[0].rules.all())
+    again.pk, again._state.adding, again.name = None, True, f"{base[:27]}-{count}"
+    again.state, again.started_at, again.stopped_at = State.DRAFT, None, None
+    again.step, again.stop_reason, again.decision, again.decided_at, again.note = 0, "", "", None, ""
+    with transaction.atomic():
+        create_experiment(again, [ArmPlan(arm.variant, arm.weight) for arm in arms], rules, by=by, at=at)
+        again.arms.update(salt=arms[0].salt)  # the same users get the same arm
+        start(again, by=by, at=at)
+    again.refresh_from_db()
+    return again
+
+
+def check_editable(experiment: Experiment) -> None:
+    """Raise ExperimentRefused if a change of the plan would spoil what it has measured."""
+    if experiment.pk and experiment.state != State.DRAFT:
+        raise ExperimentRefused(
+            f"{experiment.name} is {experiment.state}: a change would spoil its figures. Stop it, and start a new one."
+        )
+
+
+def _place_arms(experiment: Experiment) -> None:
+    """Give each arm its share of the users: beside each other, or at both ends of all users, so that both can grow."""
+    arms = experiment.list_arms()
+    for arm in arms:
+        arm.is_on = True
+    if experiment.is_guarded:
+        control, new = arms
+        new.percentage = control.percentage = Decimal(str(experiment.step_percent))
+        new.first_bucket, control.first_bucket = 0, BUCKETS - int(control.percentage * 100)
+    else:
+        total, begin, weights = int(experiment.share * 100), 0, 0
+        whole = sum(arm.weight for arm in arms)
+        for arm in arms:
+            weights += arm.weight
+            end = total * weights // whole
+            arm.first_bucket, arm.percentage = begin, Decimal(end - begin) / 100
+            begin = end
+    for arm in arms:
+        arm.save(update_fields=["is_on", "percentage", "first_bucket"])
+
+
+def _check_plan(experiment: Experiment, arms: Sequence[ArmPlan]) -> None:
+    flag, problems = FlagKey(experiment.flag_id), dict[str, str]()
+    if not 2 <= len(arms) <= len(LETTERS) + 1:
+        problems["arms"] = f"Give 2 to {len(LETTERS) + 1} arms, the control first."
+    if unknown := [arm.variant for arm in arms if not FLAGS[flag].accepts(arm.variant)]:
+        problems["arms"] = f"{FLAGS[flag].title} has no variant {unknown[0]}."
+    if experiment.primary_metric not in METRICS:
+        problems["primary_metric"] = f"Choose one of {', '.join(METRICS)}."
+    for field in ("guardrails", "signals"):
+        if unknown := [name for name in getattr(experiment, field) if name not in METRICS]:
+            problems[field] = f"There is no metric {unknown[0]}. Choose from {', '.join(METRICS)}."
+    if experiment.steps:
+        problems |= _check_steps(experiment.steps, len(arms))
+    if problems:
+        raise ValidationError(problems)
+
+
+def _check_steps(steps: object, arms: int) -> dict[str, str]:
+    example = "such as [[1, 4], [5, 4], [25, 8], [50, 8]]"
+    if not isinstance(steps, list) or not all(
+        isinstance(step, list) and len(step) == 2 and all(type(number) in (int, float) for number in step)
+        for step in steps
+    ):
+        return {"steps": f"Give percent and hours of each step, {example}."}
+    percents = [step[0] for step in steps]
+    if percents != sorted(set(percents)) or not percents[0] > 0 or percents[-1] > MAX_STEP_PERCENT:
+        return {"steps": f"Percents must grow, from above 0 to at most {MAX_STEP_PERCENT}, {example}."}
+    if not all(0 < hours <= MAX_STEP_HOURS for _, hours in steps):
+        return {"steps": f"A step takes up to {MAX_STEP_HOURS} hours, {example}."}
+    return {} if arms == 2 else {"steps": "Steps need two arms: the control, and what is new."}
+
+
+def _lock(experiment: Experiment, *states: str) -> Experiment:
+    current = Experiment.objects.select_for_update(of=("self",)).select_related("flag").get(pk=experiment.pk)
+    if current.state not in states:
+        raise ExperimentRefused(f"{current.name} is {current.get_state_display()} now. Reload the page.")
+    return current
+
+
+def _record(experiment: Experiment, before: dict[str, object], *, by: str, at: datetime, note: str = "") -> None:
+    audit_log.record_change(KIND, experiment.name, before, experiment.list_audit_values(), by=by, at=at, note=note)
+
+
+_ship_release: Callable[[str, str, str, datetime], None]

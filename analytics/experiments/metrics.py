@@ -1,0 +1,137 @@
+"""What experiments, guardrails and comparisons measure: each metric is one sum of a subject over another.
+
+A metric is summed from one kind of rows: the figures of subjects, turns, what chat services report of turns, or what
+end users think of them.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from django.conf import settings
+from django.db.models import Case, Count, F, FloatField, Model, Q, Sum, Value, When
+
+from analytics.rollout.experiments import ModelPrice
+from analytics.rollups.models import SubjectFigures
+from analytics.turns.models import TURN_CONDITIONS, Feedback, ToolSelection, Turn, TurnWith
+
+
+class Unit(StrEnum):
+    """How the figure of a metric is written."""
+
+    SHARE = "share"  # 0 to 1, shown in percent; differences in points
+    RATE = "rate"  # times per one of the denominator
+    MILLISECONDS = "ms"
+    TOKENS = "tokens"
+    DOLLARS = "dollars"
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """One sum over another. `numerator` and `denominator` are aggregates of the source's rows, for one subject."""
+
+    name: str
+    title: str
+    of: str  # what the denominator counts, in words
+    source: type[Model]
+    numerator: Any
+    denominator: Any
+    lower_is_better: bool
+    unit: Unit = Unit.SHARE
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Rows that metrics are summed from: when a row happened, and how many of a subject count in full."""
+
+    time: str
+    size: Any  # an aggregate: how much of it a subject has, for the limit
+
+
+SOURCES: Mapping[type[Model], Source] = {
+    SubjectFigures: Source("begin", Sum("calls")),
+    Turn: Source("time", Count("id")),
+    ToolSelection: Source("time", Count("id")),
+    Feedback: Source("time", Count("id")),
+}
+_SUCCEEDED = Q(outcome=ToolSelection.Outcome.SUCCEEDED)
+
+
+def _count(condition: Q) -> Count:
+    return Count("id", filter=condition)
+
+
+def build_dollars() -> Sum:
+    """Return the dollars of a subject's reported tokens, by the price of each model family."""
+    prices = ModelPrice.objects.values_list("family", "dollars_per_million")
+    cases = [When(model=family, then=Value(float(price))) for family, price in prices]
+    price = Case(*cases, default=Value(float(settings.GATEWAY_DOLLARS_PER_MILLION_TOKENS)), output_field=FloatField())
+    return Sum(F("tokens") * price / 1_000_000, output_field=FloatField())
+
+
+_METRICS = (
+    Metric("failure_rate", "Failed calls", "calls", SubjectFigures, Sum("failed"), Sum("calls"), True),
+    Metric(
+        "first_call_success",
+        "First call succeeded",
+        "turns with a call",
+        Turn,
+        _count(Q(is_first_call_ok=True)),
+        _count(Q(is_first_call_ok__isnull=False)),
+        False,
+    ),
+    Metric(
+        "turn_success",
+        "Turns with a successful call",
+        "turns with a call",
+        Turn,
+        _count(TURN_CONDITIONS[TurnWith.SUCCESS]),
+        _count(TURN_CONDITIONS[TurnWith.CALL]),
+        False,
+    ),
+    Metric("invalid_rate", "Validation errors", "calls", SubjectFigures, Sum("invalid"), Sum("calls"), True),
+    Metric("repair_rate", "Repaired failures", "failed calls", SubjectFigures, Sum("repaired"), Sum("failed"), False),
+    Metric(
+        "unknown_names", "Unknown names", "calls", SubjectFigures, Sum("unknown_names"), Sum("calls"), True, Unit.RATE
+    ),
+    Metric("help_per_call", "Help reads", "calls", SubjectFigures, Sum("helps"), Sum("calls"), True, Unit.RATE),
+    Metric(
+        "miss_rate", "Searches that found nothing", "searches", SubjectFigures, Sum("misses"), Sum("searches"), True
+    ),
+    Metric("loop_rate", "Turns with a loop", "turns", Turn, _count(TURN_CONDITIONS[TurnWith.LOOP]), Count("id"), True),
+    Metric("calls_per_turn", "Calls", "turns", Turn, Sum("calls"), Count("id"), True, Unit.RATE),
+    Metric(
+        "tokens_per_success",
+        "Tokens",
+        "succeeding turns",
+        ToolSelection,
+        Sum("tokens"),
+        _count(_SUCCEEDED),
+        True,
+        Unit.TOKENS,
+    ),
+    Metric(
+        "dollars_per_turn",
+        "Dollars",
+        "reported turns",
+        ToolSelection,
+        build_dollars,
+        _count(Q(tokens__isnull=False)),
+        True,
+        Unit.DOLLARS,
+    ),
+    Metric("latency", "Latency", "calls", SubjectFigures, Sum("latency_ms"), Sum("calls"), True, Unit.MILLISECONDS),
+    Metric("thumbs_up", "Thumbs up", "rated turns", Feedback, _count(Q(thumb=Feedback.Thumb.UP)), Count("id"), False),
+    Metric(
+        "outcome",
+        "Succeeded, says the chat",
+        "turns with an outcome",
+        ToolSelection,
+        _count(_SUCCEEDED),
+        _count(~Q(outcome=ToolSelection.Outcome.UNKNOWN)),
+        False,
+    ),
+)
+METRICS: Mapping[str, Metric] = {metric.name: metric for metric in _METRICS}
+FAILURE_RATE = METRICS["failure_rate"]

@@ -1,0 +1,36 @@
+"""Experiments with users who were exposed to their arms, and whose calls failed as a test wants it."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from analytics.events.models import OperationEvent
+from analytics.experiments import lifecycle
+from analytics.experiments.lifecycle import ArmPlan
+from analytics.flags import FlagKey
+from analytics.rollout.experiments import Experiment
+from analytics.rollout.models import Assignment
+
+
+def create_experiment(at: datetime, *, variants: Sequence[str] = ("legacy", "hybrid"), **fields: Any) -> Experiment:
+    """Return an experiment on surfaces that was started."""
+    values = {"name": "tools", "flag_id": FlagKey.SURFACE, "guardrails": ["failure_rate"]} | fields
+    experiment = lifecycle.create_experiment(Experiment(**values), [ArmPlan(each) for each in variants], by="pm", at=at)
+    lifecycle.start(experiment, by="pm", at=at)
+    experiment.refresh_from_db()
+    return experiment
+
+
+def add_users(arm: str, at: datetime, *, failures: Sequence[int], calls: int = 10, **fields: Any) -> None:
+    """Add one user for each number of failed calls, out of `calls`, first seen at `at`."""
+    flag, _, _ = arm.partition(":")
+    for number, failed in enumerate(failures):
+        subject = f"{flag}-{number}"
+        Assignment.objects.create(flag=FlagKey.SURFACE, variant="x", cohort=arm, subject=subject, time=at)
+        call = {"type": "exec", "op": "onto.task.get", "tool_name": "get_onto_task", "latency_ms": 1.0, "time": at}
+        call |= {"cohort": arm, "subject": subject, "trace_id": "tr_1"}
+        failure = {"ok": False, "status": 400, "code": "NOT_FOUND", "reason": "not_found"}
+        success = {"ok": True, "status": 200}
+        OperationEvent.objects.bulk_create(
+            OperationEvent(**call | (failure if each < failed else success) | fields) for each in range(calls)
+        )
