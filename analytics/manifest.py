@@ -30,6 +30,7 @@ MANIFEST = Manifest(
         "view": AuditKind("saved view"),
         "contents": AuditKind("stored contents"),
         "alert": AuditKind("alert"),
+        "alert_rule": AuditKind("alert rule"),
     },
     areas={
         "rollout": [
@@ -39,8 +40,10 @@ MANIFEST = Manifest(
             "analytics.experiment",
             "analytics.modelprice",
         ],
+        "alerts": ["analytics.alertrule", "analytics.alert"],
         "activity": [
             "analytics.operationevent",
+            "analytics.eventloss",
             "analytics.opdaily",
             "analytics.rollup",
             "analytics.assignment",

@@ -1,6 +1,7 @@
 """Every model of this app in one place, where Django looks for them. Others import them from where they are defined."""
 
-from analytics.events.models import OperationEvent
+from analytics.alerts.models import Alert, AlertRule
+from analytics.events.models import EventLoss, OperationEvent
 from analytics.events.stored_contents import StoredContents
 from analytics.reports.models import SavedView
 from analytics.rollout.experiments import Experiment, ExperimentResult, ModelPrice
@@ -9,9 +10,12 @@ from analytics.rollups.models import OpDaily, Rollup, SubjectFigures
 from analytics.turns.models import Feedback, ToolSelection, Turn
 
 __all__ = [
+    "Alert",
+    "AlertRule",
     "Assignment",
     "Cohort",
     "CohortRule",
+    "EventLoss",
     "Experiment",
     "ExperimentResult",
     "Feedback",

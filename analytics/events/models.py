@@ -114,3 +114,20 @@ class OperationEvent(models.Model):
 
     def __str__(self) -> str:
         return f"{self.type} {self.op or '-'} {self.code or 'ok'}"
+
+
+class EventLoss(models.Model):
+    """Events that a process could not write: how many, and when it found out."""
+
+    time = models.DateTimeField(db_index=True)  # index: those of the last hour, clean-up
+    count = models.PositiveIntegerField()
+
+    class Meta:
+        verbose_name, verbose_name_plural = "lost events", "lost events"
+        ordering = ["-time", "-id"]
+        constraints = [
+            models.CheckConstraint(condition=Q(count__gte=1), name="event_loss_of_events"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.count:,} lost"

@@ -9,7 +9,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('analytics', '0006_feedback'),
+        ('analytics', '0007_alerts'),
     ]
 
     operations = [

@@ -23,7 +23,7 @@ VIEW: tuple[str, ...] = ("view",)
 ALL: tuple[str, ...] = ("view", "add", "change", "delete")
 
 _VIEW_ONLY: dict[str | None, tuple[str, ...]] = dict.fromkeys(
-    ("copy", "model_runs", "releases", "reviews", "switches", "history", "rollout", "activity"), VIEW
+    ("copy", "model_runs", "releases", "reviews", "switches", "history", "rollout", "alerts", "activity"), VIEW
 )
 TRY_AS_ANY_SUBJECT = (
     "gateway.try_as_any_subject"  # shows rows of users, which the workspace's pages show to admins only
@@ -44,7 +44,7 @@ class Role(StrEnum):
 ROLE_SENTENCES = {
     Role.ADMIN: "can do everything, and publishes",
     Role.EDITOR: "edits copy and asks for reviews",
-    Role.PRODUCT_MANAGER: "changes cohorts and reads reports",
+    Role.PRODUCT_MANAGER: "changes cohorts and alerts, and reads reports",
     Role.AUDITOR: "sees everything and changes nothing",
 }
 
@@ -53,7 +53,7 @@ ROLE_SENTENCES = {
 GRANTS: dict[Role, dict[str | None, tuple[str, ...]]] = {
     Role.ADMIN: {None: ALL},
     Role.EDITOR: {**_VIEW_ONLY, "copy": ALL, "model_runs": ("view", "add"), "reviews": ("view", "add")},
-    Role.PRODUCT_MANAGER: {**_VIEW_ONLY, "rollout": ALL},
+    Role.PRODUCT_MANAGER: {**_VIEW_ONLY, "rollout": ALL, "alerts": ALL},
     Role.AUDITOR: {None: VIEW},
 }
 
