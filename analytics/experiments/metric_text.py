@@ -1,6 +1,6 @@
 """Figures of metrics in words."""
 
-from analytics.experiments.metrics import Metric, Unit
+from analytics.experiments.metrics import Metric, MetricUnit
 
 MINUS = "−"
 
@@ -19,25 +19,25 @@ def format_difference(metric: Metric, value: float, *, signed: bool = True) -> s
 
 def _find_places(metric: Metric, value: float) -> int:
     match metric.unit:
-        case Unit.SHARE:
+        case MetricUnit.SHARE:
             return 1 if abs(value) < 0.995 else 0
-        case Unit.RATE:
+        case MetricUnit.RATE:
             return 2
-        case Unit.DOLLARS:
+        case MetricUnit.DOLLARS:
             return 4
         case _:
             return 0 if abs(value) >= 10 else 1
 
 
-def _format(unit: Unit, value: float, *, places: int) -> str:
-    if unit == Unit.SHARE:
+def _format(unit: MetricUnit, value: float, *, places: int) -> str:
+    if unit == MetricUnit.SHARE:
         return f"{value:.{places}%}"
     return _format_amount(unit, value, places)
 
 
-def _format_amount(unit: Unit, value: float, places: int) -> str:
-    if unit == Unit.DOLLARS:
+def _format_amount(unit: MetricUnit, value: float, places: int) -> str:
+    if unit == MetricUnit.DOLLARS:
         return f"${value:,.{places}f}"
-    text = f"{value * (100 if unit == Unit.SHARE else 1):,.{places}f}"
-    suffix = {Unit.SHARE: " points", Unit.MILLISECONDS: " ms", Unit.TOKENS: " tokens"}.get(unit, "")
+    text = f"{value * (100 if unit == MetricUnit.SHARE else 1):,.{places}f}"
+    suffix = {MetricUnit.SHARE: " points", MetricUnit.MILLISECONDS: " ms", MetricUnit.TOKENS: " tokens"}.get(unit, "")
     return text + suffix

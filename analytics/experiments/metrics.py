@@ -17,7 +17,7 @@ from analytics.rollups.models import SubjectFigures
 from analytics.turns.models import TURN_CONDITIONS, Feedback, ToolSelection, Turn, TurnWith
 
 
-class Unit(StrEnum):
+class MetricUnit(StrEnum):
     """How the figure of a metric is written."""
 
     SHARE = "share"  # 0 to 1, shown in percent; differences in points
@@ -38,7 +38,7 @@ class Metric:
     numerator: Any
     denominator: Any
     lower_is_better: bool
-    unit: Unit = Unit.SHARE
+    unit: MetricUnit = MetricUnit.SHARE
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,14 +93,21 @@ _METRICS = (
     Metric("invalid_rate", "Validation errors", "calls", SubjectFigures, Sum("invalid"), Sum("calls"), True),
     Metric("repair_rate", "Repaired failures", "failed calls", SubjectFigures, Sum("repaired"), Sum("failed"), False),
     Metric(
-        "unknown_names", "Unknown names", "calls", SubjectFigures, Sum("unknown_names"), Sum("calls"), True, Unit.RATE
+        "unknown_names",
+        "Unknown names",
+        "calls",
+        SubjectFigures,
+        Sum("unknown_names"),
+        Sum("calls"),
+        True,
+        MetricUnit.RATE,
     ),
-    Metric("help_per_call", "Help reads", "calls", SubjectFigures, Sum("helps"), Sum("calls"), True, Unit.RATE),
+    Metric("help_per_call", "Help reads", "calls", SubjectFigures, Sum("helps"), Sum("calls"), True, MetricUnit.RATE),
     Metric(
         "miss_rate", "Searches that found nothing", "searches", SubjectFigures, Sum("misses"), Sum("searches"), True
     ),
     Metric("loop_rate", "Turns with a loop", "turns", Turn, _count(TURN_CONDITIONS[TurnWith.LOOP]), Count("id"), True),
-    Metric("calls_per_turn", "Calls", "turns", Turn, Sum("calls"), Count("id"), True, Unit.RATE),
+    Metric("calls_per_turn", "Calls", "turns", Turn, Sum("calls"), Count("id"), True, MetricUnit.RATE),
     Metric(
         "tokens_per_success",
         "Tokens",
@@ -109,7 +116,7 @@ _METRICS = (
         Sum("tokens"),
         _count(_SUCCEEDED),
         True,
-        Unit.TOKENS,
+        MetricUnit.TOKENS,
     ),
     Metric(
         "dollars_per_turn",
@@ -119,9 +126,11 @@ _METRICS = (
         build_dollars,
         _count(Q(tokens__isnull=False)),
         True,
-        Unit.DOLLARS,
+        MetricUnit.DOLLARS,
     ),
-    Metric("latency", "Latency", "calls", SubjectFigures, Sum("latency_ms"), Sum("calls"), True, Unit.MILLISECONDS),
+    Metric(
+        "latency", "Latency", "calls", SubjectFigures, Sum("latency_ms"), Sum("calls"), True, MetricUnit.MILLISECONDS
+    ),
     Metric("thumbs_up", "Thumbs up", "rated turns", Feedback, _count(Q(thumb=Feedback.Thumb.UP)), Count("id"), False),
     Metric(
         "outcome",
