@@ -5,13 +5,12 @@ from datetime import timedelta
 from analytics import retention
 from analytics.events import event_log, stored_contents
 from analytics.experiments import experiment_job
-from analytics.rollout import assignment, guardrails, miss_alert
+from analytics.rollout import assignment, miss_alert
 from core.manifest import AuditKind, Job, Manifest
 
 MANIFEST = Manifest(
     jobs=[
         Job("rollups.run", experiment_job.measure, timedelta(minutes=1)),
-        Job("guardrails.stop_worse_cohorts", guardrails.stop_worse_cohorts, timedelta(minutes=1)),
         Job("guardrails.check_misses", miss_alert.check_misses, timedelta(minutes=1)),
         Job("events.delete_old", retention.delete_events, timedelta(minutes=10)),
         Job("events.delete_contents", retention.delete_contents, timedelta(minutes=10)),

@@ -9,7 +9,8 @@ from django.db import connection
 from django.utils import timezone
 
 from analytics import reports
-from analytics.reports import comparison, misses, report_filter, selection, totals, turn_figures
+from analytics.experiments import comparison
+from analytics.reports import misses, report_filter, selection, totals, turn_figures
 from analytics.reports.report_filter import ReportFilter
 from analytics.rollups import rollup_job
 from benchmarks import rows, synthetic
@@ -73,7 +74,7 @@ def _query_by_op(active_filter: ReportFilter) -> None:
 
 def _query_side_by_side(active_filter: ReportFilter, by: str, first: str, second: str) -> None:
     totals_by_value = totals.sum_by_value(active_filter, by)
-    comparison.compare_metrics(totals_by_value[first], totals_by_value[second], days=active_filter.days)
+    comparison.compare_sides(active_filter, by, (first, second), totals_by_value)
     comparison.find_changed_ops(active_filter, by, first, second)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from django.db import transaction
 from django.urls import reverse
 
-from analytics.experiments import lifecycle, metric_text, proportions, results
+from analytics.experiments import cohort_guardrail, lifecycle, metric_text, proportions, results
 from analytics.experiments.lifecycle import ExperimentRefused
 from analytics.experiments.metrics import FAILURE_RATE, METRICS
 from analytics.experiments.statistics import MIN_SUBJECTS, ArmVerdict
@@ -36,6 +36,7 @@ def measure(at: datetime) -> bool:
     more = rollup_job.run_rollup(at)
     if not more:
         run_experiments(at)
+        cohort_guardrail.stop_worse_cohorts(at)
     return more
 
 
@@ -120,10 +121,10 @@ def _describe_harm(experiment: Experiment, harm: Mapping[str, Any], figures: Map
 
 
 def _describe_comparison(figures: Mapping[str, Any]) -> str:
-    """Return both figures of a metric in words: "Failed calls: 31.0% of calls, and 15.2% in the control"."""
+    """Return both figures of a metric in words: "Failure rate: 31.0%, and 15.2% in the control"."""
     metric = METRICS[figures["metric"]]
     value, control = (metric_text.format_value(metric, figures[side]) for side in ("value", "control"))
-    return f"{metric.title}: {value} per {metric.of}, and {control} in the control"
+    return f"{metric.title}: {value}, and {control} in the control"
 
 
 def _stop(experiment: Experiment, reason: str, *, at: datetime, ended_at: datetime) -> None:

@@ -71,10 +71,10 @@ def build_dollars() -> Sum:
 
 
 _METRICS = (
-    Metric("failure_rate", "Failed calls", "calls", SubjectFigures, Sum("failed"), Sum("calls"), True),
+    Metric("failure_rate", "Failure rate", "calls", SubjectFigures, Sum("failed"), Sum("calls"), True),
     Metric(
         "first_call_success",
-        "First call succeeded",
+        "Turns whose first call succeeded",
         "turns with a call",
         Turn,
         _count(Q(is_first_call_ok=True)),
@@ -91,10 +91,10 @@ _METRICS = (
         False,
     ),
     Metric("invalid_rate", "Validation errors", "calls", SubjectFigures, Sum("invalid"), Sum("calls"), True),
-    Metric("repair_rate", "Repaired failures", "failed calls", SubjectFigures, Sum("repaired"), Sum("failed"), False),
+    Metric("repair_rate", "Repair rate", "failed calls", SubjectFigures, Sum("repaired"), Sum("failed"), False),
     Metric(
         "unknown_names",
-        "Unknown names",
+        "Unknown names per call",
         "calls",
         SubjectFigures,
         Sum("unknown_names"),
@@ -102,15 +102,33 @@ _METRICS = (
         True,
         MetricUnit.RATE,
     ),
-    Metric("help_per_call", "Help reads", "calls", SubjectFigures, Sum("helps"), Sum("calls"), True, MetricUnit.RATE),
+    Metric(
+        "help_per_call",
+        "Help reads per call",
+        "calls",
+        SubjectFigures,
+        Sum("helps"),
+        Sum("calls"),
+        True,
+        MetricUnit.RATE,
+    ),
     Metric(
         "miss_rate", "Searches that found nothing", "searches", SubjectFigures, Sum("misses"), Sum("searches"), True
     ),
+    Metric(
+        "unknown_turns",
+        "Turns with an unknown name",
+        "turns",
+        Turn,
+        _count(TURN_CONDITIONS[TurnWith.UNKNOWN_NAME]),
+        Count("id"),
+        True,
+    ),
     Metric("loop_rate", "Turns with a loop", "turns", Turn, _count(TURN_CONDITIONS[TurnWith.LOOP]), Count("id"), True),
-    Metric("calls_per_turn", "Calls", "turns", Turn, Sum("calls"), Count("id"), True, MetricUnit.RATE),
+    Metric("calls_per_turn", "Calls per turn", "turns", Turn, Sum("calls"), Count("id"), True, MetricUnit.RATE),
     Metric(
         "tokens_per_success",
-        "Tokens",
+        "Tokens per succeeding turn",
         "succeeding turns",
         ToolSelection,
         Sum("tokens"),
@@ -120,7 +138,7 @@ _METRICS = (
     ),
     Metric(
         "dollars_per_turn",
-        "Dollars",
+        "Dollars per turn",
         "reported turns",
         ToolSelection,
         build_dollars,
@@ -129,12 +147,19 @@ _METRICS = (
         MetricUnit.DOLLARS,
     ),
     Metric(
-        "latency", "Latency", "calls", SubjectFigures, Sum("latency_ms"), Sum("calls"), True, MetricUnit.MILLISECONDS
+        "latency",
+        "Latency of a call",
+        "calls",
+        SubjectFigures,
+        Sum("latency_ms"),
+        Sum("calls"),
+        True,
+        MetricUnit.MILLISECONDS,
     ),
     Metric("thumbs_up", "Thumbs up", "rated turns", Feedback, _count(Q(thumb=Feedback.Thumb.UP)), Count("id"), False),
     Metric(
         "outcome",
-        "Succeeded, says the chat",
+        "Turns that succeeded, by the chat",
         "turns with an outcome",
         ToolSelection,
         _count(_SUCCEEDED),

@@ -12,6 +12,7 @@ from analytics.experiments import statistics, sums
 from analytics.experiments.metrics import FAILURE_RATE, METRICS, SOURCES, Metric
 from analytics.experiments.statistics import ArmMoments, ArmVerdict, MetricKind, MetricTest
 from analytics.experiments.sums import Span
+from analytics.reports.report_filter import match_cohort
 from analytics.rollout.experiments import Experiment, ExperimentResult
 from analytics.rollout.models import Assignment, Cohort
 from analytics.rollups.models import SubjectFigures
@@ -101,7 +102,7 @@ def _select_rows(arm: Cohort, crossed: QuerySet[Any]) -> ArmRows:
         exposed_before = Assignment.objects.filter(
             cohort=arm.name, subject=OuterRef("subject"), time__lte=OuterRef(described.time)
         )
-        counting = sums.has_cohort(arm.name) | Q(Exists(exposed_before))
+        counting = match_cohort(arm.name) | Q(Exists(exposed_before))
         rows[source] = source._default_manager.filter(counting, subject__in=exposed.values("subject"))
     return ArmRows(arm, exposed.values("subject").distinct().count(), rows)
 
@@ -194,5 +195,5 @@ def has_calls(experiment: Experiment, since: datetime) -> bool:
     names = [arm.name for arm in experiment.list_arms()]
     condition = Q()
     for name in names:
-        condition |= sums.has_cohort(name)
+        condition |= match_cohort(name)
     return SubjectFigures.objects.filter(condition, begin__gte=since, calls__gt=0).exists()

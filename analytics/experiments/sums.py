@@ -7,7 +7,7 @@ from itertools import combinations_with_replacement
 from typing import Any
 
 from django.db import connection
-from django.db.models import F, FloatField, Model, Q, QuerySet, Value
+from django.db.models import F, FloatField, Model, QuerySet, Value
 from django.db.models.functions import Cast, Coalesce
 
 from analytics.experiments.metrics import SOURCES, Metric
@@ -88,13 +88,3 @@ def _sum_source(
 
 def _list_products(names: Sequence[str]) -> list[str]:
     return [*names, *(f"{first} * {second}" for first, second in combinations_with_replacement(names, 2))]
-
-
-def has_cohort(name: str) -> Q:
-    """Return a condition for rows that a cohort decided, alone or with those of other flags."""
-    return (
-        Q(cohort=name)
-        | Q(cohort__startswith=f"{name} ")
-        | Q(cohort__endswith=f" {name}")
-        | Q(cohort__contains=f" {name} ")
-    )

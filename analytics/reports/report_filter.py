@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from django.db.models import Model, Q, QuerySet
 
 from analytics.events.models import OperationEvent
-from analytics.rollups.models import OpDaily
+from analytics.rollups.models import OpDaily, SubjectFigures
 from analytics.turns.models import Feedback, ToolSelection, Turn
 
 PERIODS = (7, 28, 90)  # days, including today, which is incomplete
@@ -79,6 +79,12 @@ class ReportFilter:
             .order_by()
         )
 
+    def select_subject_figures(self) -> QuerySet[SubjectFigures]:
+        """Return the figures of subjects on these days."""
+        since, until = self.get_times()
+        days = SubjectFigures.objects.filter(begin__gte=since, begin__lt=until)
+        return days.filter(self._build_condition()).order_by()
+
     def select_turns(self) -> QuerySet[Turn]:
         """Return the turns that began on these days."""
         return self._filter_days(Turn.objects.all())
@@ -95,10 +101,15 @@ class ReportFilter:
         """Return the events of these days. There are very many: add a filter that an index covers."""
         return self._filter_days(OperationEvent.objects.all())
 
-    def _filter_days(self, rows: QuerySet[Row]) -> QuerySet[Row]:
+    def get_times(self) -> tuple[datetime, datetime]:
+        """Return the begin of the first day, and the end of the last one."""
         since, until = (
             datetime.combine(day, time(), UTC) for day in (self.first_day, self.last_day + timedelta(days=1))
         )
+        return since, until
+
+    def _filter_days(self, rows: QuerySet[Row]) -> QuerySet[Row]:
+        since, until = self.get_times()
         return rows.filter(time__gte=since, time__lt=until).filter(self._build_condition()).order_by()
 
     def _build_condition(self) -> Q:

@@ -11,11 +11,11 @@ from django.urls import reverse
 
 from analytics.reports import selection
 from analytics.reports.selection import RecentMisses
-from analytics.rollout import guardrails
 from audit import audit_log
 from audit.models import AuditEntry
 from notifications import outbox
 from notifications.outbox import OutgoingMessage
+from notifications.recipients import find_emails
 
 log = logging.getLogger(__name__)
 
@@ -44,7 +44,7 @@ def _open_alert(misses: RecentMisses, *, at: datetime) -> None:
     _record(misses, is_open=True, at=at)
     subject = "Too many turns miss a tool"
     message = OutgoingMessage(EVENT, subject, misses.summary, reverse("admin:report_selection"), BY)
-    outbox.notify(message, recipients=guardrails.find_recipients(), at=at)
+    outbox.notify(message, recipients=find_emails("analytics.change_cohort"), at=at)
     log.warning("tool_misses.opened rate=%.3f turns=%d", misses.rate, misses.turns)
 
 

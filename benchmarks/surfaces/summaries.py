@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from analytics.reports.comparison import Z, compute_wilson_interval
+from analytics.experiments.proportions import Z, compute_wilson_interval
 from benchmarks.surfaces.sessions import SessionResult
 
 RESAMPLES = 5_000

@@ -64,7 +64,7 @@ def build_report(request: HttpRequest) -> ReportContent:
         build_sort_url=lambda place, up: query.build_query_string(sort=f"{'' if up else '-'}{place}"),
         sorted_by=(number, rising),
     )
-    verdict = build_ops_verdict(figures_by_op, problem_by_op, urls) if rows else None
+    verdict = build_ops_verdict(query.scope, figures_by_op, problem_by_op, urls) if rows else None
     return ReportContent(query=query, lead=LEAD, verdict=verdict, tables=[table], is_empty=not rows)
 
 

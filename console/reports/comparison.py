@@ -10,16 +10,12 @@ from django.utils.html import escape
 from unfold.widgets import UnfoldAdminSelectWidget
 
 from analytics.events.event_filters import CountedAs
+from analytics.experiments import comparison
+from analytics.experiments.comparison import CALL_LIMIT, ComparisonVerdict, MetricComparison, OpChange, Proportion
+from analytics.experiments.proportions import ConfidenceInterval
+from analytics.experiments.statistics import MIN_SUBJECTS
 from analytics.flags import LIVE, FlagKey
-from analytics.reports import comparison, totals
-from analytics.reports.comparison import (
-    MIN_SAMPLE,
-    ComparisonVerdict,
-    ConfidenceInterval,
-    MetricComparison,
-    OpChange,
-    Proportion,
-)
+from analytics.reports import totals
 from analytics.reports.report_filter import NO_COHORT, ReportFilter
 from analytics.reports.totals import Totals
 from analytics.rollout.models import Cohort
@@ -52,20 +48,21 @@ LinkRows = Callable[[ReportFilter], str]
 
 # The rows that a rate counts, by the name of its metric, and those of other figures.
 RATE_LINKS: Mapping[str, LinkRows] = {
-    "Failure rate": lambda scope: report_query.to_events(scope, CountedAs.FAILED),
-    "Repair rate": lambda scope: report_query.to_events(scope, CountedAs.REPAIRED),
-    "Turns with a successful call": lambda scope: report_query.to_turns(scope, TurnWith.SUCCESS),
-    "Thumbs up": lambda scope: report_query.to_feedback(scope, {"thumb__exact": Feedback.Thumb.UP.value}),
-    "Turns with an unknown name": lambda scope: report_query.to_turns(scope, TurnWith.UNKNOWN_NAME),
-    "Turns with a loop": lambda scope: report_query.to_turns(scope, TurnWith.LOOP),
-    "Searches that found nothing": lambda scope: report_query.to_events(scope, CountedAs.MISSES),
+    "failure_rate": lambda scope: report_query.to_events(scope, CountedAs.FAILED),
+    "repair_rate": lambda scope: report_query.to_events(scope, CountedAs.REPAIRED),
+    "turn_success": lambda scope: report_query.to_turns(scope, TurnWith.SUCCESS),
+    "thumbs_up": lambda scope: report_query.to_feedback(scope, {"thumb__exact": Feedback.Thumb.UP.value}),
+    "unknown_turns": lambda scope: report_query.to_turns(scope, TurnWith.UNKNOWN_NAME),
+    "loop_rate": lambda scope: report_query.to_turns(scope, TurnWith.LOOP),
+    "miss_rate": lambda scope: report_query.to_events(scope, CountedAs.MISSES),
 }
 DIMENSION_TITLES = {"cohort": "Cohorts", "release": "Releases"}
-LEAD = "The difference is second minus first, with its 95% confidence interval."
+LEAD = "The difference is second minus first, with an interval that holds at every look."
 EXPLANATION = (
-    f"A rate is tested once both sides have {MIN_SAMPLE} samples. The interval is Newcombe's, from Wilson scores. "
-    "If the bar crosses zero, the difference may be chance; so may one in twenty that do not cross it. "
-    "All bars have the same scale; the middle is zero."
+    f"Users are compared, not calls: the calls of one user are alike. A rate is tested once both sides have "
+    f"{MIN_SUBJECTS} users, and of one user at most {CALL_LIMIT} calls count in full, so that the difference is not "
+    "always that of the two rates. If the bar crosses zero, the difference may be chance; however often you look, one "
+    "comparison in twenty without a difference ever says otherwise. All bars have the same scale; the middle is zero."
 )
 SINGLE_SIDE_HINTS = {
     "cohort": "All calls came from one cohort, or from none. Add another under Rollout, Cohorts.",
@@ -152,7 +149,7 @@ def _build_tables(
         return [all_sides_table]
     first, second = (totals_by_side.get(name, Totals()) for name in pair)
     labels = list(label_values(by, pair).values())
-    rates = verdicts.compare_sides(scope, by, pair, totals_by_side)
+    rates = comparison.compare_sides(scope, by, pair, totals_by_side)
     moved = comparison.find_changed_ops(scope, by, *pair)
     intervals = [*(each.interval for each in rates if each.interval), *(each.interval for each in moved)]
     ends = [abs(end) for interval in intervals for end in interval]
@@ -176,7 +173,7 @@ def _build_tables(
         ),
         ReportTable(
             "moved",
-            "Ops whose failure rate changed significantly",
+            "Ops whose failure rate changed, beyond chance",
             _build_columns(side_columns, limit, "Op"),
             _build_moved_rows(scope, moved, limit),
         ),
@@ -187,7 +184,7 @@ def _build_tables(
 def _build_columns(sides: Sequence[ReportColumn], limit: float, first: str = "Metric") -> list[ReportColumn]:
     columns = [ReportColumn(first), *sides, ReportColumn("Difference", str)]
     columns += [
-        ReportColumn(f"95% interval (−{limit * 100:.0f} to +{limit * 100:.0f} points)"),
+        ReportColumn(f"Interval (−{limit * 100:.0f} to +{limit * 100:.0f} points)"),
         ReportColumn("Verdict"),
     ]
     labels = [each.title for each in sides]
@@ -209,7 +206,7 @@ def _build_rate_rows(
 ) -> list[list[ReportCell]]:
     return [
         [
-            ReportCell(f"{each.metric.name}, of {each.metric.denominator}"),
+            ReportCell(f"{each.metric.title}, of {each.metric.of}"),
             *(
                 _build_share_cell(share, RATE_LINKS[each.metric.name](side))
                 for side, share in zip(sides, (each.first, each.second), strict=True)

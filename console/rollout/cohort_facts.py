@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 from django.db.models import Min
 from django.http import HttpRequest
 
+from analytics.experiments import cohort_guardrail, comparison
+from analytics.experiments.statistics import MIN_SUBJECTS
+from analytics.experiments.verdicts import Advice, Verdict, judge
 from analytics.flags import FlagKey
-from analytics.reports import comparison, totals
-from analytics.reports.comparison import MIN_SAMPLE
+from analytics.reports import totals
 from analytics.reports.report_filter import NO_COHORT, ReportFilter
 from analytics.reports.totals import Totals
-from analytics.reports.verdicts import Advice, Verdict, judge
-from analytics.rollout import guardrails
 from analytics.rollout.models import Assignment, Cohort
 from audit import audit_log
 from audit.models import AuditEntry
@@ -27,7 +27,7 @@ from core.templatetags.admin_format import percent
 from core.text.display import format_time
 
 DAYS = 28
-SHOWN_METRICS = ("Failure rate", "Turns with a successful call")
+SHOWN_METRICS = ("failure_rate", "turn_success")
 MAX_CHANGES = 6
 LONG_WAIT = 14  # days
 MIN_CHART_DAYS = 2  # that make a line
@@ -71,16 +71,19 @@ def build_facts(request: HttpRequest, cohort: Cohort, at: datetime) -> dict[str,
 
 def describe_guardrail(cohort: Cohort, at: datetime) -> str:
     """Return what the guardrail did or sees; "" if the cohort has none."""
-    if stops := guardrails.list_stops([cohort]):
+    if stops := cohort_guardrail.list_stops([cohort]):
         return f"Stopped automatically on {format_time(stops[0].time)}. {stops[0].reason}"
     if not (cohort.is_on and cohort.is_guarded):
         return ""
-    reading = guardrails.measure_cohorts([cohort], at=at)[cohort]
+    reading = cohort_guardrail.measure_cohorts([cohort], at=at)[cohort]
     since = format_time(reading.since)
     if reading.is_enough:
         return f"Stops automatically if it gets worse than others. Since {since}, {reading.summary}."
-    counts = f"{reading.own.total:,} calls, and {reading.others.total:,} of others"
-    return f"Stops automatically once {MIN_SAMPLE} calls on both sides show that it is worse. Since {since}: {counts}."
+    if reading.is_worse_by_calls:
+        warning = f"{reading.summary}. These are too few users to prove it, as calls of one user are alike: you decide."
+        return f"Since {since}, {warning}"
+    counts = f"Since {since}: {reading.own.subjects:,} users, and {reading.others.subjects:,} others."
+    return f"Stops automatically once {MIN_SUBJECTS} users on both sides show that it is worse. {counts}"
 
 
 class CohortVerdict(NamedTuple):
@@ -95,10 +98,10 @@ def decide(cohort: Cohort, scope: ReportFilter, sums: dict[str, Totals]) -> Coho
     """Return the verdict on a cohort against users in no cohort, from the sums of a period by cohort."""
     if cohort.flag_id in set(FlagKey) and (same_copy := verdicts.describe_same_copy(cohort)):
         return CohortVerdict(VerdictBox(same_copy))
-    comparisons = verdicts.compare_sides(scope, "cohort", [NO_COHORT, cohort.name], sums)
+    comparisons = comparison.compare_sides(scope, "cohort", (NO_COHORT, cohort.name), sums)
     verdict = judge(comparisons)
     results = [
-        MetricResult(each.metric.name, _format(each.second), _format(each.first), describe_comparison(each))
+        MetricResult(each.metric.title, _format(each.second), _format(each.first), describe_comparison(each))
         for each in comparisons
         if each.metric.name in SHOWN_METRICS
     ]

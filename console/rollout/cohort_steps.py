@@ -18,8 +18,8 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_POST
 
+from analytics.experiments.verdicts import Advice
 from analytics.flags import FlagKey
-from analytics.reports.verdicts import Advice
 from analytics.rollout import impact
 from analytics.rollout.models import Cohort
 from audit.models import AuditEntry

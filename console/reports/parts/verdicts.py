@@ -6,13 +6,15 @@ from urllib.parse import urlencode
 
 from django.urls import reverse
 
+from analytics.experiments import comparison
+from analytics.experiments.comparison import ComparisonVerdict, MetricComparison, Proportion
+from analytics.experiments.proportions import ConfidenceInterval
+from analytics.experiments.statistics import MIN_SUBJECTS
+from analytics.experiments.verdicts import Advice, Verdict, judge
 from analytics.flags import FLAGS, FlagKey
-from analytics.reports import comparison, totals
-from analytics.reports.comparison import MIN_SAMPLE, ComparisonVerdict, ConfidenceInterval, MetricComparison, Proportion
 from analytics.reports.op_figures import OpFigures
 from analytics.reports.report_filter import NO_COHORT, ReportFilter
 from analytics.reports.totals import Totals
-from analytics.reports.verdicts import Advice, Verdict, find_worst_op, judge
 from analytics.rollout.models import Cohort
 from console.reports.parts import tables
 from console.reports.parts.report_query import format_days, label_values
@@ -20,13 +22,13 @@ from registry.models import Activation, Release
 
 # Hits of each metric, as in "4.4 points fewer failures".
 HITS = {
-    "Failure rate": "failed calls",
-    "Repair rate": "repaired failures",
-    "Turns with a successful call": "turns with a successful call",
-    "Thumbs up": "thumbs up",
-    "Turns with an unknown name": "turns with an unknown name",
-    "Turns with a loop": "turns with a loop",
-    "Searches that found nothing": "searches that found nothing",
+    "failure_rate": "failed calls",
+    "repair_rate": "repaired failures",
+    "turn_success": "turns with a successful call",
+    "thumbs_up": "thumbs up",
+    "unknown_turns": "turns with an unknown name",
+    "loop_rate": "turns with a loop",
+    "miss_rate": "searches that found nothing",
 }
 TONES = {Advice.WIDEN: "good", Advice.STOP: "bad", Advice.HOLD: "warning"}  # of others: neutral
 EVERYONE_ELSE = "users in no cohort"
@@ -58,12 +60,11 @@ def format_share(share: Proportion) -> str:
 def describe_comparison(each: MetricComparison) -> str:
     """Return the difference between the sides in words, or how much data is missing."""
     if each.interval is None:
-        smaller_sample = min(each.first.total, each.second.total)
         wait_text = f"; about {_count_days(each.days_to_wait)}" if each.days_to_wait else ""
-        return f"Not enough data: {smaller_sample} of {MIN_SAMPLE} {each.metric.denominator}{wait_text}."
+        return f"Not enough data: {_count_users(min(each.subjects))}{wait_text}."
     if each.verdict == ComparisonVerdict.NONE:
         low, high = (format_signed(end, each.interval) for end in each.interval)
-        return f"No significant difference: between {low} and {high} points."
+        return f"No difference beyond chance: between {low} and {high} points."
     return f"{'Better' if each.verdict == ComparisonVerdict.BETTER else 'Worse'}: {describe_range(each.interval)}"
 
 
@@ -141,14 +142,17 @@ def _describe_reason(verdict: Verdict, other: str) -> str:
 
 
 def _describe_wait(reason: MetricComparison, other: str) -> str:
-    """Return how much data is missing on the side with less data."""
-    smaller = min(reason.first.total, reason.second.total)
-    counts = f"{tables.format_count(smaller)} of {MIN_SAMPLE} {reason.metric.denominator}"
-    if reason.first.total < reason.second.total:
+    """Return how many users are missing on the side with fewer."""
+    counts = _count_users(min(reason.subjects))
+    if reason.subjects[0] < reason.subjects[1]:
         counts += f" from {other}"
     if reason.days_to_wait is None:
         return f"not enough data yet: {counts}."
     return f"not enough data yet: {counts}, so about {_count_days(reason.days_to_wait)} at this rate."
+
+
+def _count_users(count: int) -> str:
+    return f"{count:,} of {MIN_SUBJECTS} users"
 
 
 def _count_days(days: int) -> str:
@@ -157,15 +161,6 @@ def _count_days(days: int) -> str:
 
 def _list_others(prefix: str, comparisons: Sequence[MetricComparison]) -> str:
     return prefix + " and ".join(map(describe_difference, comparisons)) if comparisons else ""
-
-
-def compare_sides(
-    scope: ReportFilter, by: str, pair: Sequence[str], sides: Mapping[str, Totals]
-) -> list[MetricComparison]:
-    """Return the comparison of two cohorts or releases. The rate of new data is that since both have any."""
-    days = min(totals.count_active_days(scope.narrow(by, name)) for name in pair)
-    first, second = (sides.get(name, Totals()) for name in pair)
-    return comparison.compare_metrics(first, second, days=days)
 
 
 def describe_same_copy(cohort: Cohort) -> str:
@@ -186,7 +181,7 @@ def build_sides_verdict(scope: ReportFilter, by: str, pair: Sequence[str], sides
         for cohort in Cohort.objects.filter(name=name, flag__in=list(FlagKey)):
             if same := describe_same_copy(cohort):
                 return VerdictBox(same, links=_link_cohort(name))
-    verdict = judge(compare_sides(scope, by, [other, name], sides))
+    verdict = judge(comparison.compare_sides(scope, by, (other, name), sides))
     advice: Mapping[Advice, str] = COHORT_ADVICE
     if by == "cohort":
         labels, links = [name, other], _link_cohort(name)
@@ -200,7 +195,7 @@ def build_period_verdict(scope: ReportFilter, total: Totals, before: Totals) -> 
     """Return how the period differs from the one before. Users and tasks also differ, so it never says to widen."""
     label = f"Last {scope.days} days" if scope.last is None else format_days(scope)
     label_before = f"the {scope.days} days before"
-    verdict = judge(comparison.compare_metrics(before, total, days=scope.days))
+    verdict = judge(comparison.compare_scopes(scope.move_back(), scope, (before, total), days=scope.days))
     if before.calls or before.turns:
         text = describe_verdict(verdict, label, label_before, PERIOD_ADVICE)
     else:
@@ -211,13 +206,14 @@ def build_period_verdict(scope: ReportFilter, total: Totals, before: Totals) -> 
 
 
 def build_ops_verdict(
-    figures_by_op: Mapping[str, OpFigures], problems: Mapping[str, str | None], urls: Mapping[str, str]
+    scope: ReportFilter,
+    figures_by_op: Mapping[str, OpFigures],
+    problems: Mapping[str, str | None],
+    urls: Mapping[str, str],
 ) -> VerdictBox:
     """Return the op to start with, if one fails more often than all others together."""
     calls, failed = (sum(getattr(each, name) for each in figures_by_op.values()) for name in ("calls", "failed"))
-    if calls < MIN_SAMPLE:
-        return VerdictBox(f"Not enough data yet: {calls} of {MIN_SAMPLE} calls.")
-    worst = find_worst_op(figures_by_op)
+    worst = comparison.find_worst_op(scope, figures_by_op)
     if worst is None:
         return VerdictBox(f"{_describe_calls(failed, calls)}. No op fails clearly more often than the others.")
     problem = f", most often {problems[worst.op]}" if problems.get(worst.op) else ""

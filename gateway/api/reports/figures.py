@@ -7,8 +7,10 @@ from typing import Any
 
 from analytics import reports
 from analytics.events import stored_contents
-from analytics.reports import FAILURE_FIELDS, OpFigures, comparison, misses, totals
-from analytics.reports.comparison import ConfidenceInterval, Proportion
+from analytics.experiments import comparison
+from analytics.experiments.comparison import Proportion
+from analytics.experiments.proportions import ConfidenceInterval
+from analytics.reports import FAILURE_FIELDS, OpFigures, misses, totals
 from analytics.reports.report_filter import ReportFilter
 from analytics.reports.totals import Totals
 from core.text import lists
@@ -85,7 +87,6 @@ def build_comparison(scope: ReportFilter, by: str, first: str, second: str) -> d
     answer = {**_serialize_period(scope), "by": by, "first": None, "second": None, "metrics": [], "ops": []}
     if pair is None:
         return answer
-    sides = (totals_by_side.get(name, Totals()) for name in pair)
     metrics = [
         {
             "metric": METRIC_NAMES[each.metric.name],
@@ -96,7 +97,7 @@ def build_comparison(scope: ReportFilter, by: str, first: str, second: str) -> d
             "verdict": each.verdict,
             "days_to_wait": each.days_to_wait,
         }
-        for each in comparison.compare_metrics(*sides, days=scope.days)
+        for each in comparison.compare_sides(scope, by, pair, totals_by_side)
     ]
     changed_ops = [
         {

@@ -5,8 +5,8 @@ from typing import Any
 
 from django.utils.text import slugify
 
-from analytics.reports import FAILURE_FIELDS, comparison
-from analytics.reports.comparison import METRICS, ComparisonVerdict
+from analytics.experiments.comparison import CALL_LIMIT, COMPARED, SIDE_KINDS, ComparisonVerdict
+from analytics.reports import FAILURE_FIELDS
 from analytics.reports.totals import Totals
 from gateway.api.endpoint_docs import NUMBER, TEXT, TEXTS, build_array, build_enum, build_object, build_ref
 
@@ -17,7 +17,7 @@ MILLISECONDS: dict[str, Any] = {"type": ["number", "null"]}
 NULLABLE_TEXT: dict[str, Any] = {"type": ["string", "null"]}
 EVENT: dict[str, Any] = {"type": "integer", "description": "The id of the latest event of it."}
 RELEASES: dict[str, Any] = {**TEXTS, "description": "Versions of the releases that served it, the most frequent first."}
-METRIC_NAMES = {metric.name: slugify(metric.name).replace("-", "_") for metric in METRICS}
+METRIC_NAMES = {metric.name: slugify(metric.title).replace("-", "_") for metric in COMPARED}
 TOTAL_RATES = ("failure_rate", "repair_rate", "success_rate", "miss_rate", "loop_rate", "thumbs_up_rate")
 PERIOD = {"period": build_ref("ReportPeriod")}
 FAILURE_COUNTS = build_object(dict.fromkeys(FAILURE_FIELDS, COUNT), description="Failed calls by their code.")
@@ -94,13 +94,14 @@ COMPONENTS: dict[str, Any] = {
     "ComparisonReport": build_object(
         {
             **PERIOD,
-            "by": build_enum(comparison.SIDE_KINDS),
+            "by": build_enum(SIDE_KINDS),
             "first": NULLABLE_TEXT,
             "second": {**NULLABLE_TEXT, "description": "Null, as is `first`, if there are fewer than two to compare."},
             "metrics": build_array(build_ref("ComparedMetric")),
             "ops": build_array(build_ref("ChangedOp")),
         },
-        description="Two cohorts or releases side by side. Differences are second minus first.",
+        description="Two cohorts or releases side by side. Differences are second minus first, and compare users: of "
+        f"each, at most {CALL_LIMIT} calls count in full.",
     ),
     "ComparedMetric": build_object(
         {

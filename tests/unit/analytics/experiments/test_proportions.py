@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analytics.reports.comparison import compute_newcombe_interval, compute_wilson_interval
+from analytics.experiments.proportions import compute_newcombe_interval, compute_wilson_interval
 
 pytestmark = pytest.mark.both_databases
 

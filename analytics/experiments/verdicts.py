@@ -4,20 +4,12 @@ A verdict claims a difference only if the interval of the difference does not co
 any rate got worse, whatever else improved.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from analytics.reports.comparison import (
-    FAILURE_RATE,
-    SUCCESS_RATE,
-    ComparisonVerdict,
-    Metric,
-    MetricComparison,
-    Proportion,
-    compare_rates,
-)
-from analytics.reports.op_figures import OpFigures
+from analytics.experiments.comparison import SUCCESS_RATE, ComparisonVerdict, MetricComparison
+from analytics.experiments.metrics import FAILURE_RATE, Metric
 
 # The rates that a rollout is decided by, the most important first. All others only hold it back.
 DECIDING_METRICS: tuple[Metric, ...] = (FAILURE_RATE, SUCCESS_RATE)
@@ -30,7 +22,7 @@ class Advice(StrEnum):
     STOP = "stop"  # a deciding rate got worse
     HOLD = "hold"  # only another rate got worse
     NO_DIFFERENCE = "no_difference"
-    WAIT = "wait"  # too few samples
+    WAIT = "wait"  # too few users
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,25 +57,3 @@ def judge(comparisons: Sequence[MetricComparison]) -> Verdict:
         tuple(each for each in worse if each != reason),
         tuple(each for each in better if each != reason),
     )
-
-
-@dataclass(frozen=True, slots=True)
-class WorstOp:
-    """The op that fails more often than all others together, beyond chance, and has the most failed calls of those."""
-
-    op: str
-    own: Proportion
-    others: Proportion
-
-
-def find_worst_op(figures_by_op: Mapping[str, OpFigures]) -> WorstOp | None:
-    """Return the op to start with; None if no op clearly fails more often than the others. "" is not an op."""
-    calls, failed = (sum(getattr(each, name) for each in figures_by_op.values()) for name in ("calls", "failed"))
-    worst = sorted((op for op in figures_by_op if op), key=lambda op: (-figures_by_op[op].failed, op))
-    for op in worst:
-        own = Proportion(figures_by_op[op].failed, figures_by_op[op].calls)
-        others = Proportion(failed - own.hits, calls - own.total)
-        interval = compare_rates(others, own)
-        if interval and interval.low > 0:
-            return WorstOp(op, own, others)
-    return None

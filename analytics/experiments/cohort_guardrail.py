@@ -1,99 +1,108 @@
-"""Automatic rollback: a guarded cohort is switched off when its calls clearly fail more often than all other calls.
+"""Automatic rollback of cohorts: a guarded one is switched off when its users' calls clearly fail more often.
 
-Only calls since the cohort last changed count, and only those of the last day. The check runs every minute, so it uses
-a 99.9% interval: with 95%, chance alone would soon stop a cohort.
+It is compared with all other users, since it last changed, for two days at most. The test holds at every look, so that
+it can be made each minute.
 """
 
 import logging
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, time, timedelta
+from typing import Any
 
-from django.contrib.auth.models import User
 from django.db import transaction
+from django.db.models import QuerySet
 from django.urls import reverse
 
-from analytics.events.event_filters import CALL
-from analytics.events.models import OperationEvent
-from analytics.reports.comparison import MIN_SAMPLE, Proportion, compute_newcombe_interval
+from analytics.experiments import proportions, statistics, sums
+from analytics.experiments.comparison import CALL_LIMIT
+from analytics.experiments.metrics import FAILURE_RATE
+from analytics.experiments.statistics import MIN_SUBJECTS, ArmMoments, ArmVerdict, MetricKind, MetricTest
+from analytics.experiments.sums import Span
+from analytics.reports.report_filter import match_cohort
 from analytics.rollout.models import Cohort
+from analytics.rollups.models import SubjectFigures
 from audit import audit_log
 from audit.models import AuditEntry
 from notifications import outbox
 from notifications.outbox import OutgoingMessage
+from notifications.recipients import find_emails
 
 log = logging.getLogger(__name__)
 
-WINDOW = timedelta(days=1)
-MAX_CALLS = 50_000  # newest calls that are read
-Z = 3.290527  # standard deviations that contain 99.9% of a normal distribution
 BY = "guardrail"  # in the audit log
 EVENT = "cohort.stopped"  # of the webhook
 UNCHANGED = "Since the cohort last changed"  # the period of a reading, without a time: readers have other time zones
+_TEST = MetricTest(MetricKind.RATIO, FAILURE_RATE.lower_is_better, alpha=0.05, tuning=400, tails=1)
 
 
 @dataclass(frozen=True, slots=True)
 class GuardrailReading:
-    """The calls of a cohort and all others since a time: how many failed of how many."""
+    """The users of a cohort and all others since a time, and how often their calls failed."""
 
     since: datetime
-    own: Proportion
-    others: Proportion
+    own: ArmMoments
+    others: ArmMoments
 
     @property
     def is_enough(self) -> bool:
-        """Whether both sides have enough calls to compare them."""
-        return min(self.own.total, self.others.total) >= MIN_SAMPLE
+        """Whether both sides have enough users to compare them."""
+        return min(self.own.subjects, self.others.subjects) >= MIN_SUBJECTS
 
     @property
     def is_worse(self) -> bool:
         """Whether the cohort's calls fail more often, beyond chance."""
-        if not self.is_enough:
-            return False
-        sides = (self.others.hits, self.others.total, self.own.hits, self.own.total)
-        return compute_newcombe_interval(*sides, z=Z).low > 0
+        return statistics.compare_arms(self.others, self.own, _TEST).verdict == ArmVerdict.WORSE
+
+    @property
+    def is_worse_by_calls(self) -> bool:
+        """Whether too few users for a test have calls that would clearly differ if no two were alike."""
+        counts = [round(each) for side in (self.own, self.others) for each in (_count_failed(side), side.amount)]
+        return not self.is_enough and proportions.is_clearly_higher(*counts)
 
     @property
     def summary(self) -> str:
-        """Both rates, in words, if there are enough calls to compare."""
-        return f"{_describe_share(self.own)} failed, and {_describe_share(self.others)} of others"
+        """Both rates, in words, if there are users to compare."""
+        return f"{_describe_side(self.own)} failed, and {_describe_side(self.others)} of others"
 
 
-def _describe_share(share: Proportion) -> str:
-    rate = share.rate or 0.0
-    return f"{rate:.{0 if rate >= 0.1 or not share.hits else 1}%} of {share.total:,} calls"
+def _count_failed(side: ArmMoments) -> float:
+    return side.numerator * side.subjects
 
 
-def stop_worse_cohorts(at: datetime) -> bool:
+def _describe_side(side: ArmMoments) -> str:
+    rate = _count_failed(side) / side.amount if side.amount else 0.0
+    users = f"{side.subjects:,} user{'' if side.subjects == 1 else 's'}"
+    return f"{rate:.{0 if rate >= 0.1 or not rate else 1}%} of the calls of {users}"
+
+
+def stop_worse_cohorts(at: datetime) -> None:
     """Switch off guarded cohorts whose calls clearly fail more often, and notify the users who can change cohorts."""
     guarded = list(Cohort.objects.filter(is_on=True, is_guarded=True, flag__is_on=True))
     for cohort, reading in measure_cohorts(guarded, at=at).items():
         if reading.is_worse:
             _stop_cohort(cohort, reading, at=at)
-    return False
 
 
 def measure_cohorts(cohorts: Collection[Cohort], *, at: datetime) -> Mapping[Cohort, GuardrailReading]:
     """Return the reading of each cohort. Without cohorts it takes no query."""
     if not cohorts:
         return {}
-    begin = at - WINDOW
-    since = {cohort: max(begin, _find_last_change(cohort) or begin) for cohort in cohorts}
-    rows = OperationEvent.objects.filter(CALL, time__gte=min(since.values()), time__lte=at).order_by("-time", "-id")
-    calls = [(time, names.split(), ok) for time, names, ok in rows.values_list("time", "cohort", "ok")[:MAX_CALLS]]
-    return {cohort: _count_calls(cohort, calls, since[cohort]) for cohort in cohorts}
+    yesterday = datetime.combine(at.astimezone(UTC).date() - timedelta(days=1), time(), UTC)
+    return {
+        cohort: _read_cohort(cohort, max(yesterday, _find_last_change(cohort) or yesterday), at) for cohort in cohorts
+    }
 
 
-def _count_calls(
-    cohort: Cohort, calls: Iterable[tuple[datetime, list[str], bool]], since: datetime
-) -> GuardrailReading:
-    counts = {True: [0, 0], False: [0, 0]}  # whether they are of the cohort: [failed, all]
-    for time, names, ok in calls:
-        if time >= since:
-            side = counts[cohort.name in names]
-            side[0] += not ok
-            side[1] += 1
-    return GuardrailReading(since, Proportion(*counts[True]), Proportion(*counts[False]))
+def _read_cohort(cohort: Cohort, since: datetime, at: datetime) -> GuardrailReading:
+    rows: QuerySet[Any] = SubjectFigures.objects.filter(begin__gte=since)
+    own = rows.filter(match_cohort(cohort.name))
+    others = rows.exclude(match_cohort(cohort.name)).exclude(subject__in=own.values("subject"))
+    span = Span(since, at, CALL_LIMIT)
+    sides = [
+        sums.sum_metrics([FAILURE_RATE], {SubjectFigures: side}, span)[FAILURE_RATE.name] for side in (own, others)
+    ]
+    return GuardrailReading(since, *sides)
 
 
 def _find_last_change(cohort: Cohort) -> datetime | None:
@@ -110,21 +119,13 @@ def _stop_cohort(cohort: Cohort, reading: GuardrailReading, *, at: datetime) -> 
         return
     current.is_on = False
     current.save(update_fields=["is_on"])
-    period = f"In the last {WINDOW.total_seconds() / 3600:.0f} hours" if reading.since == at - WINDOW else UNCHANGED
-    reason = f"{period}, {reading.summary}."
+    reason = f"{UNCHANGED}, {reading.summary}."
     audit_log.record_change("cohort", current.name, {"is_on": True}, {"is_on": False}, by=BY, at=at, note=reason)
     subject = f"The cohort {current.name} was stopped automatically"
     page = reverse("admin:analytics_cohort_change", args=[current.pk])
     message = OutgoingMessage(EVENT, subject, f"{subject}. {reason} Its users get what everyone else gets.", page, BY)
-    outbox.notify(message, recipients=find_recipients(), at=at)
-    log.warning("cohort.stopped name=%s failed=%s calls=%s", current.name, reading.own.hits, reading.own.total)
-
-
-def find_recipients() -> list[str]:
-    """Return the e-mail addresses of the users who can change cohorts."""
-    users = User.objects.with_perm("analytics.change_cohort", backend="django.contrib.auth.backends.ModelBackend")
-    rows = users.filter(is_staff=True).exclude(email="").order_by("pk")
-    return list(dict.fromkeys(rows.values_list("email", flat=True)))
+    outbox.notify(message, recipients=find_emails("analytics.change_cohort"), at=at)
+    log.warning("cohort.stopped name=%s users=%s", current.name, reading.own.subjects)
 
 
 @dataclass(frozen=True, slots=True)

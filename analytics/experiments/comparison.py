@@ -1,0 +1,228 @@
+"""Compare two cohorts or releases over a period, by their subjects: for *Side by side*, and verdicts on cohorts.
+
+Who reads what was not always drawn by lot here, so a difference may have other causes. Experiments have no such doubt.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from math import ceil
+
+from analytics.experiments import statistics, sums
+from analytics.experiments.metrics import FAILURE_RATE, METRICS, Metric
+from analytics.experiments.proportions import ConfidenceInterval
+from analytics.experiments.statistics import MIN_SUBJECTS, ArmMoments, ArmResult, ArmVerdict, MetricKind, MetricTest
+from analytics.experiments.sums import RowsOf, Span
+from analytics.reports import totals
+from analytics.reports.op_figures import OpFigures
+from analytics.reports.report_filter import NO_COHORT, ReportFilter
+from analytics.reports.totals import Totals
+from analytics.rollups.models import SubjectFigures
+from analytics.turns.models import Feedback, ToolSelection, Turn
+
+SIDE_KINDS = ("cohort", "release")  # what can be compared
+TUNING = 1_000  # subjects of both sides at which the interval is tightest: fixed, because the sides are not planned
+CALL_LIMIT = 50  # calls of one subject that count in full
+ALPHA = 0.05
+MAX_OPS = 20  # that are looked at for the worst one, those with most failed calls
+
+# What is compared, the most important first, and how the totals of a report count it.
+COUNTS: Mapping[str, Callable[[Totals], tuple[int, int]]] = {
+    "failure_rate": lambda each: (each.failed, each.calls),
+    "repair_rate": lambda each: (each.repaired, each.failed),
+    "turn_success": lambda each: (each.succeeding, each.calling),
+    "thumbs_up": lambda each: (each.thumbs_up, each.rated),
+    "unknown_turns": lambda each: (each.lost, each.turns),
+    "loop_rate": lambda each: (each.looping, each.turns),
+    "miss_rate": lambda each: (each.misses, each.searches),
+}
+COMPARED = tuple(METRICS[name] for name in COUNTS)
+SUCCESS_RATE = METRICS["turn_success"]
+
+
+class ComparisonVerdict(StrEnum):
+    """The result of comparing two rates."""
+
+    BETTER = "better"
+    WORSE = "worse"
+    NONE = "none"  # may be chance
+    TOO_FEW = "too_few"  # users on a side
+
+
+@dataclass(frozen=True, slots=True)
+class Proportion:
+    """A number of hits out of a total."""
+
+    hits: int
+    total: int
+
+    @property
+    def rate(self) -> float | None:
+        return self.hits / self.total if self.total else None
+
+
+@dataclass(frozen=True, slots=True)
+class MetricComparison:
+    """A metric on both sides, and the difference (second minus first) with its interval, which holds at every look.
+
+    The difference is that of subjects, of whom each counts up to `CALL_LIMIT` calls; the proportions count all calls.
+    """
+
+    metric: Metric
+    first: Proportion
+    second: Proportion
+    subjects: tuple[int, int]
+    difference: float | None
+    interval: ConfidenceInterval | None  # None if there are too few subjects
+    verdict: ComparisonVerdict
+    days_to_wait: int | None  # until there may be enough subjects; None if there are, or if there is no data
+
+
+@dataclass(frozen=True, slots=True)
+class OpChange:
+    """An op whose failure rate differs between the two sides, beyond chance."""
+
+    op: str
+    first: Proportion
+    second: Proportion
+    difference: float
+    interval: ConfidenceInterval
+
+
+@dataclass(frozen=True, slots=True)
+class WorstOp:
+    """The op that fails more often than all others together, beyond chance, and has the most failed calls of those."""
+
+    op: str
+    own: Proportion
+    others: Proportion
+
+
+def choose_sides(
+    totals_by_side: Mapping[str, Totals], by: str, *, first: str = "", second: str = "", live: str = ""
+) -> tuple[str, str] | None:
+    """Return the two requested sides, with data or not, else the two with most calls, the default side first.
+
+    The default side is that of no cohort or of the other release than the live one. Unknown releases are no side.
+    """
+    if first and second and first != second:
+        return first, second
+    candidates = sorted(filter(None, totals_by_side), key=lambda name: -totals_by_side[name].calls)[:2]
+    if len(candidates) < 2:
+        return None
+    candidates.sort(key=lambda name: name != NO_COHORT if by == "cohort" else name == live)
+    return candidates[0], candidates[1]
+
+
+def compare_scopes(
+    first: ReportFilter, second: ReportFilter, counted: tuple[Totals, Totals], *, days: int
+) -> list[MetricComparison]:
+    """Return the comparison of every metric. `counted` are the totals of both; `days` the days with data on both."""
+    moments = [sums.sum_metrics(COMPARED, _select_rows(scope), _get_span(scope)) for scope in (first, second)]
+    results = {metric.name: _compare(metric, moments[0][metric.name], moments[1][metric.name]) for metric in COMPARED}
+    names = [metric.name for metric in COMPARED if metric is not FAILURE_RATE]  # which decides, and stands alone
+    adjusted = dict(zip(names, statistics.adjust_p_values(results[name].p for name in names), strict=True))
+    comparisons = []
+    for metric in COMPARED:
+        subjects = moments[0][metric.name].subjects, moments[1][metric.name].subjects
+        result = results[metric.name]
+        verdict = _judge(result, adjusted.get(metric.name, result.p))
+        comparisons.append(
+            MetricComparison(
+                metric,
+                Proportion(*COUNTS[metric.name](counted[0])),
+                Proportion(*COUNTS[metric.name](counted[1])),
+                subjects,
+                result.difference,
+                _get_interval(result) if verdict != ComparisonVerdict.TOO_FEW else None,
+                verdict,
+                _estimate_days_to_wait(min(subjects), days) if verdict == ComparisonVerdict.TOO_FEW else None,
+            )
+        )
+    return comparisons
+
+
+def compare_sides(
+    scope: ReportFilter, by: str, pair: tuple[str, str], totals_by_side: Mapping[str, Totals]
+) -> list[MetricComparison]:
+    """Return the comparison of two cohorts or releases. The rate of new users is that since both have any."""
+    first, second = (scope.narrow(by, name) for name in pair)
+    days = min(totals.count_active_days(side) for side in (first, second))
+    counted = totals_by_side.get(pair[0], Totals()), totals_by_side.get(pair[1], Totals())
+    return compare_scopes(first, second, counted, days=days)
+
+
+def find_changed_ops(scope: ReportFilter, by: str, first: str, second: str, *, limit: int = 10) -> list[OpChange]:
+    """Return the ops whose failure rate differs beyond the chance of so many ops, largest difference first."""
+    sides = [scope.narrow(by, name) for name in (first, second)]
+    moments = [_sum_by_op(side) for side in sides]
+    shares = [
+        {op: Proportion(each.failed, each.calls) for op, each in totals.sum_by_op(side).items() if op} for side in sides
+    ]
+    results = {op: _compare(FAILURE_RATE, own, moments[1][op]) for op, own in moments[0].items() if op in moments[1]}
+    judged = zip(results.items(), statistics.adjust_p_values(each.p for each in results.values()), strict=True)
+    changes = [
+        OpChange(op, shares[0][op], shares[1][op], result.difference or 0.0, interval)
+        for (op, result), adjusted in judged
+        if _judge(result, adjusted) in (ComparisonVerdict.BETTER, ComparisonVerdict.WORSE)
+        and (interval := _get_interval(result))
+        and op in shares[0]
+        and op in shares[1]
+    ]
+    return sorted(changes, key=lambda each: -abs(each.difference))[:limit]
+
+
+def find_worst_op(scope: ReportFilter, figures_by_op: Mapping[str, OpFigures]) -> WorstOp | None:
+    """Return the op to start with; None if no op clearly fails more often than the others. "" is not an op."""
+    calls, failed = (sum(getattr(each, name) for each in figures_by_op.values()) for name in ("calls", "failed"))
+    worst = sorted((op for op in figures_by_op if op), key=lambda op: (-figures_by_op[op].failed, op))[:MAX_OPS]
+    moments = _sum_by_op(scope)
+    for op in worst:
+        own = Proportion(figures_by_op[op].failed, figures_by_op[op].calls)
+        others = Proportion(failed - own.hits, calls - own.total)
+        estimate = moments[op].estimate(MetricKind.RATIO) if op in moments else None
+        if estimate is None or others.rate is None or estimate.subjects < MIN_SUBJECTS:
+            continue
+        width = statistics.compute_one_sided_width(
+            estimate.variance, estimate.subjects, alpha=ALPHA / MAX_OPS, tuning=TUNING
+        )
+        if estimate.value - width > others.rate:
+            return WorstOp(op, own, others)
+    return None
+
+
+def _select_rows(scope: ReportFilter) -> RowsOf:
+    return {
+        SubjectFigures: scope.select_subject_figures(),
+        Turn: scope.select_turns(),
+        ToolSelection: scope.select_tool_selections(),
+        Feedback: scope.select_feedback(),
+    }
+
+
+def _get_span(scope: ReportFilter) -> Span:
+    return Span(*scope.get_times(), CALL_LIMIT)
+
+
+def _sum_by_op(scope: ReportFilter) -> dict[str, ArmMoments]:
+    rows: RowsOf = {SubjectFigures: scope.select_subject_figures()}
+    by_op = sums.sum_metrics_by([FAILURE_RATE], rows, _get_span(scope), by="op")
+    return {op: moments[FAILURE_RATE.name] for op, moments in by_op.items() if op}
+
+
+def _compare(metric: Metric, first: ArmMoments, second: ArmMoments) -> ArmResult:
+    return statistics.compare_arms(first, second, MetricTest(MetricKind.RATIO, metric.lower_is_better, ALPHA, TUNING))
+
+
+def _judge(result: ArmResult, p: float) -> ComparisonVerdict:
+    if result.verdict == ArmVerdict.WAIT:
+        return ComparisonVerdict.TOO_FEW
+    return ComparisonVerdict(result.verdict.value) if p <= ALPHA else ComparisonVerdict.NONE
+
+
+def _get_interval(result: ArmResult) -> ConfidenceInterval | None:
+    return None if result.low is None or result.high is None else ConfidenceInterval(result.low, result.high)
+
+
+def _estimate_days_to_wait(subjects: int, days: int) -> int | None:
+    return ceil((MIN_SUBJECTS - subjects) * days / subjects) if 0 < subjects < MIN_SUBJECTS else None
