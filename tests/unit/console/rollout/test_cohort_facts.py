@@ -9,10 +9,10 @@ from django.test import Client as HttpClient
 from django.urls import reverse
 
 from analytics.events.models import OperationEvent
+from analytics.experiments import cohort_guardrail
+from analytics.experiments.verdicts import Advice
 from analytics.flags import FlagKey
 from analytics.reports.report_filter import NO_COHORT
-from analytics.reports.verdicts import Advice
-from analytics.rollout import guardrails
 from analytics.rollout.models import Assignment, Cohort, Subject
 from analytics.rollups.models import OpDaily
 from audit import audit_log
@@ -81,7 +81,7 @@ def test_cohort_page_shows_what_its_guardrail_sees_and_what_it_did(admin_client:
     page = cohort_facts.describe_guardrail(followed, later)
     add_calls("pilot", failed=40, total=40)
     add_calls("", failed=5, total=100)
-    guardrails.stop_worse_cohorts(later)
+    cohort_guardrail.stop_worse_cohorts(later)
     stopped = read_page(admin_client, Cohort.objects.get())
 
     assert "Stops automatically once 50 calls on both sides show that it is worse." in page
