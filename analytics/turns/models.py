@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from django.db import models
 from django.db.models import Exists, F, OuterRef, Q
 
+from core.text.display import format_time
+
 TURN_WITH_PARAMETER = "with"  # query parameter of the list of turns
 
 
@@ -52,6 +54,19 @@ class Turn(models.Model):
 
     def __str__(self) -> str:
         return self.turn
+
+    @property
+    def short_name(self) -> str:
+        """Whose turn it was, when, and how it went, such as "Turn of ada, 28 Nov, 14:02 CET: 3 calls, 1 failed"."""
+        calls = f"{self.calls:,} call{'' if self.calls == 1 else 's'}" if self.calls else "no call"
+        outcome = ", ".join(filter(None, [calls, self.describe_failures()]))
+        return f"Turn of {self.subject or self.client}, {format_time(self.time)}: {outcome}"
+
+    def describe_failures(self) -> str:
+        """Return how many calls failed for good, else how many were repaired; "" if none failed."""
+        if failed := self.failed - self.repaired:
+            return f"{failed:,} failed"
+        return f"{self.repaired:,} repaired" if self.repaired else ""
 
 
 class ToolSelection(models.Model):
@@ -103,6 +118,12 @@ class ToolSelection(models.Model):
 
     def __str__(self) -> str:
         return self.turn
+
+    @property
+    def short_name(self) -> str:
+        """Whose tools they were, and when, such as "Tools of ada, 28 Nov, 14:02 CET: 12 loaded, 3 used"."""
+        tools = f"{len(self.loaded):,} loaded, {len(self.used):,} used"
+        return f"Tools of {self.subject or self.client}, {format_time(self.time)}: {tools}"
 
 
 class Feedback(models.Model):

@@ -40,7 +40,10 @@ class RelatedLinksAdmin(LogAdmin):
     def render_change_form(
         self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
     ) -> HttpResponse:
-        context["related"] = list(self.list_related_links(kwargs["obj"]))
+        row = kwargs["obj"]
+        context["related"] = list(self.list_related_links(row))
+        if name := getattr(row, "short_name", ""):
+            context |= {"title": name, "subtitle": None}
         return super().render_change_form(request, context, *args, **kwargs)
 
     def list_related_links(self, row: Any) -> Iterator[LabelledLink]:

@@ -121,8 +121,8 @@ class TurnAdmin(LogAdmin):
     @admin.display(description="outcome", ordering=F("failed") - F("repaired"))
     def outcome(self, turn: Any) -> str:
         """Show how the turn ended: as the chat service reported it, and whether calls failed for good."""
-        failed, reported = turn.failed - turn.repaired, turn.selection and turn.selection.outcome
-        words = [f"{failed} failed"] if failed else [f"{turn.repaired} repaired"] if turn.repaired else []
+        failed, reported = turn.failed > turn.repaired, turn.selection and turn.selection.outcome
+        words = [failures] if (failures := turn.describe_failures()) else []
         if reported in (ToolSelection.Outcome.FAILED, ToolSelection.Outcome.ABANDONED):
             words.insert(0, "turn failed" if reported == ToolSelection.Outcome.FAILED else "abandoned")
         if not words:

@@ -71,6 +71,25 @@ def test_trace_shows_each_event_with_what_it_cost_and_what_came_next(
     assert page.count('<tr id="step-') == 4
 
 
+@for_each(
+    "fields, name",
+    [
+        ({"subject": "ada", "calls": 3, "failed": 1}, "Turn of ada, 1 Mar, 12:00 UTC: 3 calls, 1 failed"),
+        ({"calls": 1, "failed": 1, "repaired": 1}, "Turn of chat, 1 Mar, 12:00 UTC: 1 call, 1 repaired"),
+        ({"searches": 2}, "Turn of chat, 1 Mar, 12:00 UTC: no call"),
+    ],
+)
+def test_turn_is_named_for_its_user_its_time_and_how_it_went(fields: dict[str, Any], name: str) -> None:
+    assert Turn(**KEY, time=AT, **fields).short_name == name
+
+
+def test_page_of_turn_has_its_name_as_title_and_its_id_to_copy(turn: Turn, admin_client: HttpClient) -> None:
+    page = read_page(admin_client, turn)
+
+    assert f"<title> {turn.short_name} |" in page
+    assert f'<code id="turn-id">{turn.turn}</code> <button type="button" class="ui-button" data-copy="turn-id"' in page
+
+
 @pytest.mark.both_databases
 def test_list_names_turns_by_their_words_or_their_ops(
     live_catalog: Any, turn: Turn, admin_client: HttpClient, django_assert_max_num_queries: Any
