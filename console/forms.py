@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict
 
 from django import forms
-from django.db.models import OuterRef, Subquery
 from django.utils.formats import date_format
 from django.utils.text import get_text_list
 from django.utils.timezone import localtime
@@ -18,8 +17,9 @@ from unfold.widgets import (
 
 from core.admin.form_fields import LinesField, find_invisible
 from registry.drafts import draft
-from registry.models import Activation, Release
+from registry.models import Release
 from registry.releases import lifecycle, publishing
+from registry.releases.stored_releases import annotate_last_note
 from registry.reviews import approval, holds
 
 MAX_LABEL_LENGTH = 30  # characters
@@ -187,14 +187,13 @@ class ReleaseField(forms.ModelChoiceField[Release]):
     """A choice of release, labelled with its number, creation day and last note. Empty means the draft."""
 
     def __init__(self, **kwargs: Any) -> None:
-        note = Activation.objects.filter(release=OuterRef("pk")).order_by("-activated_at", "-id").values("note")[:1]
-        releases = Release.objects.only("version", "created_at", "number", "name").annotate(note=Subquery(note))
+        releases = annotate_last_note(Release.objects.only("version", "created_at", "number", "name"))
         releases = releases.order_by("-number")
         widget = UnfoldAdminSelectWidget()
         super().__init__(releases, required=False, empty_label="The draft", widget=widget, **kwargs)
 
     def label_from_instance(self, obj: Any) -> str:
-        parts = [obj.short_name, date_format(localtime(obj.created_at), "j M Y"), obj.note]
+        parts = [obj.short_name, date_format(localtime(obj.created_at), "j M Y"), obj.last_note]
         return " · ".join(filter(None, parts))
 
 

@@ -1,6 +1,6 @@
 """Lists of what happened, read only, and pages whose changes go to the audit log."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
@@ -22,7 +22,7 @@ from analytics.rollout.models import Cohort
 from audit import audit_log
 from core.admin import base, page_parts
 from core.text.display import DASH, with_hash
-from registry.releases.stored_releases import map_short_names
+from registry.releases.stored_releases import list_release_labels, map_short_names
 
 TIME_FILTER = ("time", admin.DateFieldListFilter)
 
@@ -147,6 +147,21 @@ class KnownValuesFilter(admin.SimpleListFilter):
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         value = self.value()
         return queryset if value is None else queryset.filter(**{str(self.parameter_name): value})
+
+
+class ReleaseFilter(admin.AllValuesFieldListFilter):
+    """Filter by the release that served something. Its options have the words of the list of releases."""
+
+    def choices(self, changelist: ChangeList) -> Iterator[Any]:
+        """Yield the options, the newest release first."""
+        everything, *options = super().choices(changelist)
+        by_version = {str(option["display"]): option for option in options}
+        yield everything
+        for version, label in list_release_labels(by_version):
+            yield {**by_version[version], "display": label or "None"}
+
+
+RELEASE_FILTER = ("release", ReleaseFilter)
 
 
 class CohortFilter(admin.SimpleListFilter):

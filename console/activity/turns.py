@@ -15,7 +15,7 @@ from analytics.events.models import OperationEvent
 from analytics.reports.selection import HAS_ESCALATION, HAS_MISS, MISSED_TOOL_PARAMETER, match_missed_tool
 from analytics.turns.models import TURN_CONDITIONS, TURN_WITH_PARAMETER, ToolSelection, Turn, TurnWith
 from console import contents
-from console.log_pages import TIME_FILTER, CohortFilter, ConditionFilter, LogAdmin
+from console.log_pages import RELEASE_FILTER, TIME_FILTER, CohortFilter, ConditionFilter, LogAdmin
 from core.templatetags.admin_format import breakable
 from core.text.display import DASH
 from registry.models import Release
@@ -107,7 +107,7 @@ class TurnAdmin(LogAdmin):
     empty = "Turns are counted from calls that send a Gateway-Turn header."
     list_display = ["time", "title", "subject", "outcome", "calls", "tokens", "release_name", "cohort"]
     list_display_links = ["title"]
-    list_filter = [TIME_FILTER, TurnWithFilter, "surface", CohortFilter, "model", "release"]
+    list_filter = [TIME_FILTER, TurnWithFilter, "surface", CohortFilter, "model", RELEASE_FILTER]
     link_lookups = ["cohort__exact", "client__exact"]
     search_fields = ["turn", "session", "subject"]
 
@@ -165,7 +165,7 @@ class ToolSelectionAdmin(LogAdmin):
         "surface",
         CohortFilter,
         "model",
-        "release",
+        RELEASE_FILTER,
     ]
     link_lookups = ["cohort__exact", "client__exact"]
     search_fields = ["turn", "session", "subject", "missed"]
@@ -192,6 +192,6 @@ class FeedbackAdmin(LogAdmin):
     empty = "Chat services send what their users think of a turn with POST feedback."
     list_display = ["time", "thumb", "reason", "turn", "cohort", "model"]
     list_display_links = ["time"]
-    list_filter = [TIME_FILTER, "thumb", "surface", CohortFilter, "model", "release"]
+    list_filter = [TIME_FILTER, "thumb", "surface", CohortFilter, "model", RELEASE_FILTER]
     link_lookups = ["cohort__exact", "client__exact"]
     search_fields = ["turn", "session", "subject", "reason"]

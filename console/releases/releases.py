@@ -175,14 +175,12 @@ class ReleaseAdmin(
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Release]:
         activations = Activation.objects.filter(release=OuterRef("pk"))
-        notes = activations.order_by("-activated_at", "-id").values("note")[:1]
         readers = Cohort.objects.filter(flag=FlagKey.RELEASE, flag__is_on=True, is_on=True, variant=OuterRef("version"))
-        rows = Release.objects.defer("content", "tokens", "accepted_warnings")
-        return rows.annotate(
+        rows = Release.objects.defer("content", "tokens", "accepted_warnings").annotate(
             is_live=Exists(activations.filter(is_live=True)),
-            last_note=Subquery(notes),
             cohort=Subquery(readers.order_by("position").values("name")[:1]),
         )
+        return stored_releases.annotate_last_note(rows)
 
     def get_fieldsets(self, request: HttpRequest, obj: Release | None = None) -> Any:
         """Return the fieldsets that apply to this release."""

@@ -5,7 +5,7 @@ from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 
 from analytics.rollups.models import OpDaily, Rollup
-from console.log_pages import LogAdmin
+from console.log_pages import RELEASE_FILTER, LogAdmin
 from core.admin import base
 from gateway.models import Batch, BatchEntry, IdempotencyRecord, PeriodicJob, StoredFile, UsedConfirmation
 from notifications import delivery, outbox
@@ -134,7 +134,7 @@ class OpDailyAdmin(LogAdmin):
     empty = "Calls are counted every minute. The latest ones are in the list of events."
     date_hierarchy = "day"
     list_display = ["day", "op", "calls", "invalid", "denied", "not_found", "conflict", "internal", "is_settled"]
-    list_filter = ["day", "release"]
+    list_filter = ["day", RELEASE_FILTER]
     search_fields = ["op"]
 
 

@@ -2,6 +2,9 @@
 
 from collections.abc import Iterable
 from datetime import datetime
+from typing import Any
+
+from django.db.models import OuterRef, QuerySet, Subquery
 
 from core.text import json_text
 from registry.drafts.history import FreezeTimes
@@ -109,3 +112,21 @@ def map_short_names(versions: Iterable[str]) -> dict[str, str]:
     names = {version: version[:SHORT_VERSION] for version in versions}
     rows = Release.objects.filter(pk__in=list(names)).only("number", "name")
     return names | {row.pk: row.short_name for row in rows}
+
+
+def list_release_labels(versions: Iterable[str]) -> list[tuple[str, str]]:
+    """Return each version with its number, name and last note, such as "r2 · Shipped copy", the newest first.
+
+    Those of releases that no longer exist come last.
+    """
+    versions = list(versions)
+    releases = Release.objects.filter(pk__in=versions).only("number", "name").order_by("-created_at")
+    rows: Iterable[Any] = annotate_last_note(releases)
+    labels = {row.pk: " · ".join(filter(None, [row.short_name, row.last_note])) for row in rows}
+    return [*labels.items(), *((version, version[:SHORT_VERSION]) for version in versions if version not in labels)]
+
+
+def annotate_last_note(releases: QuerySet[Release]) -> QuerySet[Release]:
+    """Add the note with which each release was last made live, as `last_note`."""
+    activations = Activation.objects.filter(release=OuterRef("pk")).order_by("-activated_at", "-id")
+    return releases.annotate(last_note=Subquery(activations.values("note")[:1]))

@@ -17,13 +17,15 @@ from django.test import Client as HttpClient
 from django.test import RequestFactory
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
+from django.utils import timezone
 
 from analytics.events import event_log
 from analytics.events.models import OperationEvent
 from analytics.rollout.models import Cohort, Flag
+from analytics.turns.models import Turn
 from console import sidebar
 from gateway.models import ApiKey, Client, IdempotencyRecord
-from registry.models import Op, Release
+from registry.models import Activation, Op, Release
 from tests.support.clients.api import Api
 from tests.support.console.admin_models import MODELS, PROJECT_APPS, get_admin_url
 from tests.support.loops import for_each
@@ -127,6 +129,18 @@ def test_filter_for_a_release_has_its_name(live_catalog: Any, admin_client: Http
     page = admin_client.get(get_admin_url(OperationEvent, "changelist"), {"release__exact": release.version})
 
     assert f"Release: <strong>{release.short_name}</strong>" in page.content.decode()
+
+
+def test_lists_offer_releases_by_their_number_and_note(live_catalog: Any, admin_client: HttpClient) -> None:
+    key = {"client": "chat", "time": timezone.now()}
+    Activation.objects.filter(is_live=True).update(note="Plainer copy")
+    for version in (Release.objects.get().version, "0" * 64, ""):  # the second was deleted, the third is not known
+        Turn.objects.create(**key, turn=f"turn-{version}", release=version)
+
+    page = admin_client.get(get_admin_url(Turn, "changelist")).content.decode()
+
+    options = re.findall(r'href="\?release=[^"]*" title="([^"]*)"', page)
+    assert options == ["r1 · Plainer copy", "None", "0" * 12]
 
 
 def test_lists_are_filtered_only_by_what_they_offer(rf: RequestFactory, admin_user: User) -> None:
