@@ -78,7 +78,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('name', models.CharField(max_length=60, unique=True, validators=[django.core.validators.RegexValidator('\\A[A-Za-z0-9_.-]{1,128}\\Z', 'A name has letters, digits, dots, dashes and underscores; at most 128.')])),
-                ('kind', models.CharField(choices=[('embedded', 'embedded'), ('example', 'example'), ('http', 'HTTP service'), ('mcp', 'MCP server')], default='embedded', max_length=20)),
+                ('kind', models.CharField(choices=[('embedded', 'embedded app'), ('example', 'example app'), ('http', 'HTTP service'), ('mcp', 'MCP server')], default='embedded', max_length=20)),
                 ('base_url', models.CharField(blank=True, db_default='', default='', help_text='Such as https://api.example.com/v1; of an MCP server, its endpoint.', max_length=500, verbose_name='base URL')),
                 ('transport', models.CharField(choices=[('http', 'streamable HTTP'), ('sse', 'HTTP with server-sent events (before 2025)'), ('stdio', 'a program of this machine')], db_default='http', default='http', max_length=10)),
                 ('command', models.CharField(blank=True, db_default='', default='', help_text='The name of a program in GATEWAY_MCP_COMMANDS, which starts it.', max_length=60)),

@@ -24,8 +24,8 @@ class Connection(models.Model):
     """An upstream that runs ops. Only connections of the kinds http and mcp have anything to configure."""
 
     class Kind(models.TextChoices):
-        EMBEDDED = "embedded", "embedded"
-        EXAMPLE = "example", "example"
+        EMBEDDED = "embedded", "embedded app"
+        EXAMPLE = "example", "example app"
         HTTP = "http", "HTTP service"
         MCP = "mcp", "MCP server"
 
