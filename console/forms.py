@@ -15,7 +15,7 @@ from unfold.widgets import (
     UnfoldBooleanWidget,
 )
 
-from core.admin.form_fields import LinesField, find_invisible
+from core.admin.form_fields import LinesField, NoteField, find_invisible
 from registry.drafts import draft
 from registry.models import Release
 from registry.releases import lifecycle, publishing
@@ -25,6 +25,7 @@ from registry.reviews import approval, holds
 MAX_LABEL_LENGTH = 30  # characters
 
 
+NOTE_HELP = "Shown with the release in the release history."
 LATER = "later"  # the button that schedules
 # Why the draft cannot be published. Their messages say what to do.
 PUBLISH_ERRORS = (
@@ -59,26 +60,22 @@ class PublishReasons(TypedDict):
 class PublishForm(forms.Form):
     """Publish the draft. Asks for a reason if there are new warnings, and if it loses too many eval cases."""
 
-    note = forms.CharField(
+    note = NoteField(
         label="What changed, and why",
-        max_length=500,
-        widget=UnfoldAdminTextareaWidget(attrs={"rows": 2}),
-        help_text="Shown with the release in the release history.",
+        asked="what changed, and why",
+        help_text=NOTE_HELP,
     )
     # The page shows the ticks beside the warnings (console.releases.warning_groups).
     accepted = forms.MultipleChoiceField(required=False, widget=forms.MultipleHiddenInput)
-    because = forms.CharField(
+    because = NoteField(
         label="Why is it safe to publish with these warnings?",
-        max_length=500,
-        widget=UnfoldAdminTextareaWidget(attrs={"rows": 2}),
+        asked="why it is safe to publish with these warnings",
         help_text="Stored with the release.",
     )
-    lost_because = forms.CharField(
+    lost_because = NoteField(
         label="Why is it right to publish although requests no longer find their op?",
-        max_length=500,
-        widget=UnfoldAdminTextareaWidget(attrs={"rows": 2}),
+        asked="why it is right to lose these eval cases, or fix them",
         help_text="Shown in the release history.",
-        error_messages={"required": "Give a reason, or fix the lost eval cases."},
     )
     publish_at = forms.DateTimeField(label="Publish at", required=False, widget=LocalDateTimeInput())
     seen = forms.CharField(required=False, widget=forms.HiddenInput)  # registry.releases.review.Review.seen
@@ -123,18 +120,17 @@ class PublishForm(forms.Form):
 class MakeLiveForm(forms.Form):
     """Make an older release live again, or one that only a cohort reads."""
 
-    note = forms.CharField(
+    note = NoteField(
         label="Note",
-        max_length=500,
-        widget=UnfoldAdminTextareaWidget(attrs={"rows": 2}),
-        help_text="Shown with the release in the release history.",
+        asked="why it goes live",
+        help_text=NOTE_HELP,
     )
     ends_cohorts = forms.BooleanField(required=False, widget=UnfoldBooleanWidget())
 
     def __init__(self, *args: Any, is_rollback: bool = False, cohorts: Sequence[str] = (), **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if is_rollback:
-            self.fields["note"].label = "What went wrong?"
+            self.fields["note"] = NoteField(label="What went wrong?", asked="what went wrong", help_text=NOTE_HELP)
         if cohorts:
             field = self.fields["ends_cohorts"]
             field.label = f"Turn off {get_text_list(list(cohorts), 'and')}"
@@ -148,10 +144,9 @@ class MakeLiveForm(forms.Form):
 class WithdrawForm(forms.Form):
     """Withdraw a release, with a reason."""
 
-    reason = forms.CharField(
+    reason = NoteField(
         label="Reason",
-        max_length=500,
-        widget=UnfoldAdminTextareaWidget(attrs={"rows": 2}),
+        asked="why nobody should read this release",
         help_text="Shown to anyone who asks for this release.",
     )
 

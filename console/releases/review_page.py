@@ -24,6 +24,7 @@ from console.releases.cohort_release import COHORT, CohortReleaseForm, release_r
 from core import memory
 from core.admin import base
 from core.admin.form_fields import PlainTextField
+from core.text import notes
 from notifications.models import Notification
 from registry.checks import Finding
 from registry.models import Connection, Op, Release, ReviewRequest
@@ -36,7 +37,7 @@ from registry.reviews.approval import ReviewDecision
 from registry.reviews.holds import Holders
 
 ASK, COMMENT, APPROVE, SEND_BACK, WITHDRAW = "ask", "comment", "approve", "send_back", "withdraw"  # buttons
-NEED_TEXT = {COMMENT: "Write a comment.", SEND_BACK: "Say what needs to change."}
+ASKED_BY_STEP = {COMMENT: "what the others should know", SEND_BACK: "what needs to change"}
 ABOUT_DRAFT = (ASK, APPROVE, SEND_BACK)  # they require that the user has seen the current draft
 MAX_SHOWN_COMMENTS = 200
 MAX_NOTE = 200
@@ -60,8 +61,9 @@ class ReviewForm(forms.Form):
         """Return whether the step is possible with what was sent. Adds errors."""
         if not self.is_valid():
             return False
-        if step in NEED_TEXT and not self.cleaned_data["comment"].strip():
-            self.add_error("comment", NEED_TEXT[step])
+        asked = ASKED_BY_STEP.get(step)
+        if asked and (problem := notes.find_note_problem(self.cleaned_data["comment"], asked)):
+            self.add_error("comment", problem)
         if step in ABOUT_DRAFT and self.cleaned_data["seen"] != draft_review.seen:
             self.add_error(None, OUTDATED)
         if step in ABOUT_DRAFT and not draft_review.changes:

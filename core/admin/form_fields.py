@@ -7,8 +7,9 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 from django.forms.fields import InvalidJSONInput
+from unfold.widgets import UnfoldAdminTextareaWidget
 
-from core.text import json_text
+from core.text import json_text, notes
 
 MAX_REPORTED_LINES = 5  # lines reported in one error
 _LINE_BREAK = re.compile(r"\r\n|\r|\n")
@@ -74,6 +75,20 @@ class SentenceField(forms.CharField):
         """Return the text with a space in place of each line break."""
         lines = (super().to_python(value) or "").splitlines()
         return " ".join(filter(None, map(str.strip, lines)))
+
+
+class NoteField(forms.CharField):
+    """A note or a reason for other people. `asked` is what it must say."""
+
+    def __init__(self, *, asked: str, **kwargs: Any) -> None:
+        self.asked = asked
+        kwargs.setdefault("widget", UnfoldAdminTextareaWidget(attrs={"rows": 2}))
+        super().__init__(**{"max_length": 500, **kwargs})
+
+    def validate(self, value: str) -> None:
+        """Refuse a note that says nothing."""
+        if problem := notes.find_note_problem(value, self.asked):
+            raise ValidationError(problem)
 
 
 class LinesField(forms.CharField):

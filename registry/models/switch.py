@@ -4,7 +4,7 @@ from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import Q
 
-from core.text import english
+from core.text import english, notes
 from registry.models.connection import Connection
 from registry.models.op import ROOT, Group, Op
 from registry.models.release import Release
@@ -55,8 +55,8 @@ class Switch(models.Model):
     def clean(self) -> None:
         """Refuse an unknown name, and switching off without a reason."""
         errors: dict[str, str] = {}
-        if self.is_off and not self.reason.strip():
-            errors["reason"] = "Give a reason. Callers see it."
+        if self.is_off and (problem := notes.find_note_problem(self.reason, "why it is off; callers see it")):
+            errors["reason"] = problem
         if self.kind in self.Kind.values and (names := self._get_valid_names()) is not None and self.name not in names:
             close_names = english.find_similar(self.name, names)
             hint = f" Did you mean {', '.join(close_names)}?" if close_names else ""

@@ -9,6 +9,7 @@ from django.db import IntegrityError, transaction
 
 from audit import audit_log
 from audit.models import AuditEntry
+from core.text import notes
 from registry.catalog import cache
 from registry.drafts import history
 from registry.models import Activation, Release
@@ -90,8 +91,8 @@ def withdraw_release(*, version: str, reason: str, by: str, at: datetime) -> Rel
     Raises UnknownRelease, ReleaseStillLive, AlreadyWithdrawn, and ValidationError if the reason is missing or too long.
     """
     reason = " ".join(reason.split())
-    if not reason:
-        raise ValidationError({"withdrawn_reason": "Give a reason. It is shown to anyone who asks for this release."})
+    if problem := notes.find_note_problem(reason, "why nobody should read this release"):
+        raise ValidationError({"withdrawn_reason": problem})
     with transaction.atomic():
         release = _lock_release(version)
         if release.withdrawn_at is not None:

@@ -1,6 +1,6 @@
 import getpass
 import sys
-from argparse import ArgumentParser
+from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from decimal import Decimal
@@ -17,6 +17,7 @@ from analytics.flags import FlagKey
 from analytics.rollout.models import Cohort
 from audit import audit_log
 from audit.models import AuditEntry
+from core.text import notes
 from registry.drafts import draft
 from registry.files import export, yaml_format
 from registry.models import Release
@@ -66,7 +67,7 @@ class Command(BaseCommand):
 
         part = parts.add_parser("rollback", help="make another release live")
         part.add_argument("version", nargs="?", default="", help="or its beginning; default: the previous live release")
-        part.add_argument("--note", default="Rolled back")
+        part.add_argument("--note", default="Rolled back", type=_parse_note)
         _add_actor_option(part)
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -248,7 +249,7 @@ def _get_publish_arguments(options: dict[str, Any]) -> dict[str, Any]:
         "by": options["by"],
         "at": timezone.now(),
         "accepted": options["note"],
-        "accepted_loss": options["loss_reason"],
+        "accepted_loss": options["loss_reason"] or "",
     }
 
 
@@ -262,7 +263,9 @@ def _select_changes(patterns: Sequence[str]) -> frozenset[EntryKey] | None:
 
 
 def _add_publish_options(part: ArgumentParser) -> None:
-    part.add_argument("--note", required=True, help="what changed and why; also the reason for warnings")
+    part.add_argument(
+        "--note", required=True, type=_parse_note, help="what changed and why; also the reason for warnings"
+    )
     part.add_argument(
         "--only",
         nargs="+",
@@ -271,8 +274,20 @@ def _add_publish_options(part: ArgumentParser) -> None:
         metavar="PATTERN",
         help="only these entries of the draft, such as onto.task.*; the others stay in the draft",
     )
-    part.add_argument("--loss-reason", default="", metavar="TEXT", help="why it is right to lose eval cases")
+    part.add_argument(
+        "--loss-reason", type=_parse_loss_reason, metavar="TEXT", help="why it is right to lose eval cases"
+    )
     _add_actor_option(part)
+
+
+def _parse_note(text: str, asked: str = "what changed, and why") -> str:
+    if problem := notes.find_note_problem(text, asked):
+        raise ArgumentTypeError(problem)
+    return text
+
+
+def _parse_loss_reason(text: str) -> str:
+    return _parse_note(text, "why it is right to lose these eval cases")
 
 
 def _add_actor_option(part: ArgumentParser) -> None:

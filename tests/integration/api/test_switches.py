@@ -117,7 +117,7 @@ def test_admin_actions_switch_rows_off_and_on(
         data |= {"action": name, "_selected_action": str(row.pk)}
         return admin_client.post(get_admin_url(model, "changelist"), data, follow=True).content.decode()
 
-    assert "Give a reason." in apply_action("switch_off")
+    assert "Write a few words: why it is off" in apply_action("switch_off")
     assert not Switch.objects.exists()
     assert f"Switched off: {name}." in apply_action("switch_off", reason=REASON)
     switch = Switch.objects.get()

@@ -101,7 +101,7 @@ def test_the_review_asks_why_to_publish_a_loss(admin_client: Client, case: EvalC
 
     assert "Does search still find the right op?" in read_text(page)
     assert "telephone &lt;b&gt;the plumber&lt;/b&gt;" in read_text(page)
-    assert "Give a reason, or fix the lost eval cases." in refused
+    assert "Write a few words: why it is right to lose" in refused
     assert published.status_code == 302
     assert Activation.objects.get(is_live=True).lost_because == "Nobody calls."
     assert "Nobody calls." in read_text(admin_client.get(reverse("admin:registry_activation_changelist")))

@@ -60,7 +60,7 @@ def test_release_gets_a_name_and_labels(admin_client: Client, published: Release
 
 def test_release_is_withdrawn_with_a_reason(admin_client: Client, published: Release, newer: Release) -> None:
     assert "can never be live again" in read_text(admin_client.get(get_action_url("withdraw", published)))
-    assert "This field is required." in read_text(submit_action(admin_client, "withdraw", published, reason=" "))
+    assert "Write a few words: why nobody" in read_text(submit_action(admin_client, "withdraw", published, reason=" "))
 
     page_text = read_text(submit_action(admin_client, "withdraw", published, reason="It told lies"))
 

@@ -92,7 +92,8 @@ def find_cost_sentence(response: HttpResponse) -> str:
 def test_review_publishes_the_first_release_with_a_note(admin_client: Client) -> None:
     make_op()
 
-    assert "This field is required." in read_text(publish(admin_client, note=" "))
+    for note in (" ", "x"):
+        assert "Write a few words: what changed, and why." in read_text(publish(admin_client, note=note))
     assert stored_releases.get_live_release() is None
 
     response = publish(admin_client, note="The first")
@@ -146,7 +147,7 @@ def test_new_warnings_are_shown_and_accepted_with_a_checkbox_and_a_reason(admin_
     "fields, error",
     [
         ({"because": "No tick"}, "1 warning is neither accepted nor fixed."),
-        ({"accepted": UNCLEAR_TICK, "because": "  "}, "This field is required."),
+        ({"accepted": UNCLEAR_TICK, "because": "  "}, "Write a few words: why it is safe"),
         ({"accepted": UNCLEAR_TICK, "because": "x" * 501}, "at most 500 characters"),
         (
             {"accepted": UNCLEAR_TICK, "because": "Other", "seen": "0" * 64},

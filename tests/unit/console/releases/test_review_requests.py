@@ -109,7 +109,7 @@ def test_changes_are_requested_with_a_comment_that_says_which(changed: Release, 
     refused = read_text(take_step(admin, "send_back", "  "))
     page = read_text(take_step(admin, "send_back", "Too short."))
 
-    assert "Say what needs to change." in refused
+    assert "Write a few words: what needs to change." in refused
     assert "ada requested changes" in page
     assert list_steps(editor) == ["ask", "comment", "withdraw"]
 

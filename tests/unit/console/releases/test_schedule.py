@@ -149,7 +149,7 @@ def test_scheduled_publish_is_cancelled(
         ({"publish_at": ""}, "Choose a day and a time."),
         ({"publish_at": "2020-01-01T10:00"}, "This time has passed."),
         ({"publish_at": "9999-01-01T10:00"}, "Choose a time within 90 days."),
-        ({"note": ""}, "This field is required."),
+        ({"note": ""}, "Write a few words: what changed, and why."),
         ({"seen": "0"}, "The draft has changed since you reviewed it."),
         ({"when": ""}, "To publish at this time, press Schedule."),
     ],

@@ -59,7 +59,7 @@ def test_switch_raises_when_nothing_changes() -> None:
         ({"name": "onto.task"}, "There is no op onto.task. Did you mean onto.task.add?"),
         ({"kind": "group", "name": "elsewhere"}, "There is no group elsewhere."),
         ({"kind": "connection", "name": "nowhere"}, "There is no connection nowhere."),
-        ({"reason": " \n"}, "Give a reason. Callers see it."),
+        ({"reason": " \n"}, "Write a few words: why it is off; callers see it."),
         ({"kind": "planet"}, "Value 'planet' is not a valid choice."),
         ({"reason": "x" * 201}, "Ensure this value has at most 200 characters (it has 201)."),
     ],

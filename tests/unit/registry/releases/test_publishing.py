@@ -275,7 +275,7 @@ def test_withdraw_refuses_live_or_unknown_releases_and_a_missing_reason() -> Non
         lifecycle.withdraw_release(version="0" * 64, reason="Wrong", by="ann", at=AT)
     Op.objects.filter(pk=op.pk).update(summary="Other")
     publish()
-    with pytest.raises(ValidationError, match="Give a reason"):
+    with pytest.raises(ValidationError, match="Write a few words: why nobody"):
         lifecycle.withdraw_release(version=release.version, reason=" ", by="ann", at=AT)
 
     assert not Release.objects.filter(withdrawn_at__isnull=False).exists()
