@@ -171,3 +171,7 @@ def test_hash_from_before_argon2_works_and_is_replaced(client: HttpClient, setti
     assert sign_in(client, PASSWORD).status_code == HTTPStatus.FOUND
     assert User.objects.get().password.startswith("argon2$argon2id$")
     assert sign_in(HttpClient(), PASSWORD).status_code == HTTPStatus.FOUND
+
+
+def test_form_stores_the_time_zone_so_that_the_first_page_has_local_times(client: HttpClient, db: None) -> None:
+    assert "console/time_zone" in client.get(LOGIN).content.decode()
