@@ -178,6 +178,18 @@ def test_user_who_is_not_staff_signs_in_and_comes_back_to_the_question(
     assert client.browser.get(right.headers["Location"]).status_code == 200
 
 
+def test_other_account_is_asked_for_as_in_the_console(oauth: None, user: User) -> None:
+    browser = HttpClient()
+    browser.force_login(user)
+
+    form = browser.get("/oauth/sign-in").content.decode()
+    wrong = browser.post("/oauth/sign-in", {"username": "ben", "password": "wrong"}).content.decode()
+
+    assert "You are signed in as ana." in form
+    assert "has no access" not in form
+    assert "The user name or the password is wrong." in wrong
+
+
 def test_sign_in_leads_to_no_other_site(oauth: None, user: User) -> None:
     fields = {"username": "ana", "password": PASSWORD, "next": "https://evil.example/"}
 
