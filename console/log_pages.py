@@ -21,7 +21,7 @@ from analytics.reports.report_filter import COHORT_PARAMETER, NO_COHORT, match_c
 from analytics.rollout.models import Cohort
 from audit import audit_log
 from core.admin import base, page_parts
-from core.text.display import DASH, with_hash
+from core.text.display import DASH, SETUP, SETUP_COMMANDS, describe_actor, with_hash
 from registry.releases.stored_releases import list_release_labels, map_short_names
 
 TIME_FILTER = ("time", admin.DateFieldListFilter)
@@ -159,6 +159,22 @@ class ReleaseFilter(admin.AllValuesFieldListFilter):
         yield everything
         for version, label in list_release_labels(by_version):
             yield {**by_version[version], "display": label or "None"}
+
+
+class ActorFilter(admin.SimpleListFilter):
+    """Filter for what one person or job did. The set-up commands are one of them."""
+
+    title, parameter_name = "person", "by"  # the parameter is the column
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        column = str(self.parameter_name)
+        names = model_admin.get_queryset(request).order_by(column).values_list(column, flat=True).distinct()
+        return [(name, name) for name in dict.fromkeys(map(describe_actor, names))]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        if not (name := self.value()):
+            return queryset
+        return queryset.filter(**{f"{self.parameter_name}__in": SETUP_COMMANDS if name == SETUP else [name]})
 
 
 RELEASE_FILTER = ("release", ReleaseFilter)

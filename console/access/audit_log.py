@@ -10,7 +10,7 @@ from django.http import HttpRequest
 
 from audit import audit_log
 from audit.models import AuditEntry
-from console.log_pages import TIME_FILTER, LogAdmin
+from console.log_pages import TIME_FILTER, ActorFilter, LogAdmin
 from core import manifest
 from core.templatetags.admin_format import breakable
 from registry.releases.stored_releases import map_short_names
@@ -43,19 +43,6 @@ def filter_visible(entries: QuerySet[AuditEntry], request: HttpRequest) -> Query
     return entries if request.user.is_superuser else entries.filter(kind__in=list_visible_kinds(request))
 
 
-class PersonFilter(admin.SimpleListFilter):
-    """Filter for what one person, command or job did."""
-
-    title, parameter_name = "person", "by"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        names = model_admin.get_queryset(request).order_by("by").values_list("by", flat=True).distinct()
-        return [(name, name) for name in names]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        return queryset.filter(by=name) if (name := self.value()) else queryset
-
-
 def _get_releases(entry: Any) -> Mapping[str, str]:
     """Return the names of the releases in an entry. The list knows them already."""
     names: Mapping[str, str] | None = getattr(entry, "releases", None)
@@ -78,7 +65,7 @@ class AuditEntryAdmin(LogAdmin):
     empty = "Edit an op. This list then shows who changed what, and the previous text."
     list_display = ["time", "by", "what", "what_changed", "note"]
     list_display_links = ["what"]
-    list_filter = [PersonFilter, AuditKindFilter, "action", TIME_FILTER]
+    list_filter = [ActorFilter, AuditKindFilter, "action", TIME_FILTER]
     link_lookups = ["kind", "name"]
     search_fields = ["name", "by", "note"]
 

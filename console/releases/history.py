@@ -10,10 +10,15 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.timesince import timesince
 
+from console.log_pages import ActorFilter
 from core.admin import base
 from registry.models import Activation
 from registry.releases import stored_releases, timeline
 from registry.reviews import scheduling
+
+
+class ActivatorFilter(ActorFilter):
+    title, parameter_name = "made live by", "activated_by"
 
 
 @admin.register(Activation)
@@ -22,7 +27,7 @@ class ActivationAdmin(base.ReadOnlyMixin, base.ModelAdmin[Activation]):
     list_before_template = "console/releases/live_periods.html"
     list_display = ["activated_at", "release_name", "live_for", "activated_by", "shown_note", "compare"]
     list_display_links = ["activated_at"]
-    list_filter = ["activated_by"]
+    list_filter = [ActivatorFilter]
     search_fields = ["release__version", "release__name", "note", "lost_because", "activated_by"]
     date_hierarchy = "activated_at"
 
@@ -32,7 +37,8 @@ class ActivationAdmin(base.ReadOnlyMixin, base.ModelAdmin[Activation]):
     def get_list_display(self, request: HttpRequest) -> Any:
         """Return the columns, with the one for rolling back if the user may."""
         may_publish = request.user.has_perm("registry.add_release")
-        return [*self.list_display, "make_live"] if may_publish else [*self.list_display]
+        columns = super().get_list_display(request)
+        return [*columns, "make_live"] if may_publish else columns
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         """Show the last days as a chart above the list."""

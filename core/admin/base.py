@@ -3,6 +3,7 @@
 JSON fields accept what the API accepts and are edited with indentation. Long text columns get a full-width input.
 """
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -21,7 +22,7 @@ from unfold.forms import ActionForm
 from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
 
 from core.admin.form_fields import LinesField, PlainTextField, StrictJSONField
-from core.text.display import DASH, format_seconds, format_time_with_utc
+from core.text.display import DASH, describe_actor, format_seconds, format_time_with_utc
 
 if TYPE_CHECKING:  # unfold has no type hints; Django's classes stand in for it
     from django.contrib.admin import ModelAdmin as BaseAdmin
@@ -38,6 +39,7 @@ Parent = TypeVar("Parent", bound=Model)
 LONG_TEXT_LENGTH = 200  # characters; a column of this length or more gets a full-width input
 
 FILTER_LOOKUPS = ("exact", "isnull", "gte", "lt")  # that Django's filters of a column put into the URL
+ACTOR_NAME = re.compile(r"(^|_)by$")  # the name of a column with who did something
 DATE_LOOKUPS = ("year", "month", "day", "gte", "lt")  # that its date hierarchies do
 
 LINE_WIDGET = UnfoldAdminTextInputWidget(attrs={"class": "ui-wide-input"})
@@ -90,6 +92,19 @@ def build_time_column(field: "DateTimeField[Any, Any]", *, with_seconds: bool) -
     return show_time
 
 
+@cache
+def build_actor_column(field: Any) -> Callable[[Model], str]:
+    """Return the column of a list for who did something."""
+
+    def show_actor(row: Model) -> str:
+        return describe_actor(getattr(row, field.name)) or DASH
+
+    show_actor.__name__ = field.name
+    show_actor.short_description = field.verbose_name  # type: ignore[attr-defined]
+    show_actor.admin_order_field = field.name  # type: ignore[attr-defined]
+    return show_actor
+
+
 class ModelAdmin(FormFieldMixin[Row], BaseAdmin[Row]):
     """Base class of a model's admin pages."""
 
@@ -110,12 +125,14 @@ class ModelAdmin(FormFieldMixin[Row], BaseAdmin[Row]):
         return str(row), str(self.opts.verbose_name)
 
     def get_list_display(self, request: HttpRequest) -> Any:
-        """Return the columns of the list. Times are in words, with the moment on hover."""
-        return [self._replace_time(name) for name in super().get_list_display(request)]
+        """Return the columns of the list: times in words, the moment on hover, and set-up commands as one actor."""
+        return [self._replace_column(name) for name in super().get_list_display(request)]
 
-    def _replace_time(self, name: Any) -> Any:
-        fields = {field.name: field for field in self.model._meta.fields if isinstance(field, DateTimeField)}
-        return build_time_column(fields[name], with_seconds=self.shows_seconds) if name in fields else name
+    def _replace_column(self, name: Any) -> Any:
+        field = next((field for field in self.model._meta.fields if field.name == name), None)
+        if isinstance(field, DateTimeField):
+            return build_time_column(field, with_seconds=self.shows_seconds)
+        return build_actor_column(field) if field is not None and ACTOR_NAME.search(field.name) else name
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
         """Return whether a URL can filter the list by a lookup: one of its filters or of our links.

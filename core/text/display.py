@@ -19,6 +19,7 @@ SYSTEMS = (
     ("Mac OS X", "macOS"),
     ("Linux", "Linux"),
 )
+SETUP = "set-up"  # the name of whoever ran one of these commands
 SETUP_COMMANDS = ("load_demo", "load_catalog", "start")
 
 
@@ -52,7 +53,7 @@ def format_time_with_utc(time: datetime) -> str:
 
 def describe_actor(name: str) -> str:
     """Return who did something: a command that sets up the gateway is nobody's name."""
-    return "set-up" if name in SETUP_COMMANDS else name
+    return SETUP if name in SETUP_COMMANDS else name
 
 
 def describe_browser(user_agent: str) -> str:

@@ -10,12 +10,14 @@ from django.test import Client as HttpClient
 from django.urls import reverse
 from django.utils import timezone
 
+from audit import audit_log
 from audit.models import AuditEntry
 from gateway.access import api_keys
 from gateway.models import ApiKey, Client
-from registry.models import Release
+from registry.models import Activation, Release
 from registry.releases import publishing
 from tests.support.clients.api import Api
+from tests.support.console.admin_models import get_admin_url
 from tests.support.console.role_matrix import create_user_with_role
 from tests.support.rows.copy_rows import make_op
 
@@ -169,3 +171,25 @@ def test_entries_of_a_removed_app_are_for_superusers(admin_client: HttpClient) -
     for page in (reverse(LOG), reverse("admin:index")):
         assert "secret plan" in admin_client.get(page).content.decode()
         assert "secret plan" not in other.get(page).content.decode()
+
+
+def test_set_up_commands_are_one_actor_on_every_page(live_catalog: Any, admin_client: HttpClient) -> None:
+    url = get_admin_url(AuditEntry, "changelist")
+    for command in ("load_demo", "start"):
+        audit_log.record_change("client", "chat", None, {"name": "chat"}, by=command, at=timezone.now())
+    Activation.objects.update(activated_by="load_catalog")
+    entry = AuditEntry.objects.latest("pk")
+
+    listed = admin_client.get(url).content.decode()
+    chosen = admin_client.get(url, {"by": "set-up"}).context["cl"].result_count
+    pages = [
+        listed,
+        admin_client.get(get_admin_url(AuditEntry, "change", entry.pk)).content.decode(),
+        admin_client.get(get_admin_url(Activation, "changelist")).content.decode(),
+    ]
+
+    assert re.findall(r'href="\?by=([^"]*)"', listed) == ["set-up", "tests"]
+    assert chosen == 2
+    for page in pages:
+        assert "set-up" in page
+        assert not re.search(r">\s*(load_demo|load_catalog|start)\s*<", page)
