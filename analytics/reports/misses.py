@@ -97,7 +97,8 @@ class TurnMisses(NamedTuple):
 
     searches: list[MissedSearch]
     choices: list[WrongChoice]
-    turn_count: int
+    search_count: int  # of searches without a useful result, listed or not
+    turn_count: int  # of turns that searched or failed, at most MAX_TURNS
 
 
 def count_field_errors(report_filter: ReportFilter, *, limit: int = MAX_LISTED) -> list[FieldErrors]:
@@ -147,6 +148,7 @@ def find_turn_misses(report_filter: ReportFilter, *, with_contents: bool = True,
             for (wrong, right), miss in _sort_by_times(choices)[:limit]
             if miss.times >= MIN_WRONG_CHOICES
         ],
+        sum(miss.times for miss in searches.values()),
         len(events_by_turn),
     )
 

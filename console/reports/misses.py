@@ -13,7 +13,7 @@ from django.utils.safestring import SafeString
 from analytics.events import problems, stored_contents
 from analytics.events.event_filters import CountedAs
 from analytics.reports import misses, totals
-from analytics.reports.misses import FieldErrors, MissedSearch, WrongChoice
+from analytics.reports.misses import FieldErrors, MissedSearch, TurnMisses, WrongChoice
 from analytics.reports.report_filter import ReportFilter
 from console import contents
 from console.reports import suggested_edits
@@ -36,9 +36,10 @@ MAKE_LEAD = (
     "eval cases before you save it."
 )
 EXPLANATION = (
-    "Searches and wrong choices are read from the newest {:,} turns of the period. A search has no useful result if it "
-    "found nothing, or if none of the ops that it showed worked in the turn although the model continued. A choice was "
-    "wrong if the op failed, never worked in the turn, and another op then did; it is listed from three times on."
+    "Searches without a useful result and wrong choices are read from the newest {:,} turns of the period that "
+    "searched or failed. Searches that found nothing are counted in the whole period. A search has no useful result if "
+    "it found nothing, or if none of the ops that it showed worked in the turn although the model continued. A choice "
+    "was wrong if the op failed, never worked in the turn, and another op then did; it is listed from three times on."
 )
 NOT_STORED_NOTE = "Without args and the words of searches, only searches without any result are known. {}"
 SEEN_ONCE = "seen once"
@@ -73,7 +74,7 @@ def build_report(request: HttpRequest) -> ReportContent:
         tables=[
             ReportTable(
                 "searches",
-                "Searches without a useful result",
+                _describe_searches(found),
                 [*SEARCH_COLUMNS, EXAMPLE, *actions.columns],
                 [_build_search_row(each, actions) for each in found.searches if each.miss.times > 1],
                 minor_rows=[_build_search_row(each, actions) for each in found.searches if each.miss.times == 1],
@@ -173,9 +174,15 @@ def _build_misses_figure(scope: ReportFilter, total: totals.Totals) -> ReportFig
     return ReportFigure(
         "Searches that found nothing",
         tables.format_count(total.misses),
-        f"of {tables.format_count(total.searches)} searches",
+        f"of {tables.format_count(total.searches)} searches in the period",
         report_query.to_events(scope, CountedAs.MISSES),
     )
+
+
+def _describe_searches(found: TurnMisses) -> str:
+    title = "Searches without a useful result"
+    newest = "newest " if found.turn_count == misses.MAX_TURNS else ""
+    return f"{title}: {found.search_count:,} in the {newest}{found.turn_count:,} turns" if found.searches else title
 
 
 def _build_search_row(each: MissedSearch, actions: _ActionLinks) -> list[ReportCell]:

@@ -76,6 +76,16 @@ def test_report_lists_what_was_missed_with_its_release(misses: None, admin_clien
     assert "<b>it</b>" not in page.content.decode()
 
 
+def test_both_counts_of_searches_say_what_they_count(misses: None, admin_client: HttpClient) -> None:
+    page: Any = admin_client.get(REPORT)
+
+    report = page.context["report"]
+    assert [(each.title, each.value, each.of) for each in report.figures] == [
+        ("Searches that found nothing", "0", "of 3 searches in the period")
+    ]
+    assert report.tables[0].title == "Searches without a useful result: 3 in the 3 turns"
+
+
 def test_words_are_neither_stored_nor_shown_unless_content_is(api: Api, admin_client: HttpClient) -> None:
     store_contents(0)
     make_misses(api)
