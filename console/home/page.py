@@ -1,7 +1,6 @@
 """The home page: what needs attention today, starting with the work of the user's role."""
 
 from collections.abc import Callable
-from operator import itemgetter
 from typing import Any, NamedTuple
 
 from django.http import HttpRequest
@@ -73,18 +72,28 @@ ORDERS = {
 def context(request: HttpRequest, page: dict[str, Any]) -> dict[str, Any]:
     """Return the page's context with its parts as `parts`, without those that the user cannot see."""
     names = _get_order(request)
+    contents = {
+        name: content
+        for name in names
+        if request.user.has_perms(PARTS[name].permissions) and (content := PARTS[name].build(request))
+    }
+    is_urgent = any(content.get("is_urgent") for content in contents.values())
+    ranks = {name: _rank(name, content, names[0], is_urgent=is_urgent) for name, content in contents.items()}
     parts = [
-        {"template": part.template, "content": content, "rank": _rank(name, content, first=names[0])}
-        for name, part in ((name, PARTS[name]) for name in names)
-        if request.user.has_perms(part.permissions) and (content := part.build(request))
+        {"template": PARTS[name].template, "content": contents[name]}
+        for name in sorted(contents, key=ranks.__getitem__)
     ]
-    parts.sort(key=itemgetter("rank"))
     may_publish = request.user.has_perm("registry.add_release")
     return page | {"title": "What needs me today", "parts": parts, "may_publish": may_publish}
 
 
-def _rank(name: str, content: dict[str, Any], *, first: str) -> int:
-    """Return the place of a part: what needs somebody, and what the role works on, comes before the rest."""
+def _rank(name: str, content: dict[str, Any], first: str, *, is_urgent: bool) -> int:
+    """Return the place of a part: what needs somebody, and what the role works on, comes before the rest.
+
+    The first steps wait if something else `is_urgent`.
+    """
+    if name == "checklist" and is_urgent:
+        return 1
     if content.get("is_urgent") or name in (first, "live"):
         return 0
     return 2 if content.get("is_quiet") else 1

@@ -179,7 +179,7 @@ def read_headings(client: HttpClient) -> list[str]:
 @pytest.mark.parametrize(
     ("role", "first"),
     [
-        ("A", ["first-steps", "unpublished", "live", "misses"]),
+        ("A", ["unpublished", "live", "misses", "first-steps"]),
         ("E", ["unpublished", "live", "misses"]),
         ("P", ["rollout", "live", "unpublished", "misses"]),
         ("U", ["access", "live", "unpublished", "misses"]),
@@ -224,6 +224,15 @@ def test_first_steps_are_those_of_the_user_and_end_with_one_line(api: Api, admin
     assert "All set. Next:" in read_home(admin_client)
     assert "All set" not in (later := read_home(admin_client))
     assert "First steps" not in later
+
+
+def test_first_steps_come_after_what_needs_somebody(api: Api, admin_client: HttpClient) -> None:
+    assert read_headings(admin_client)[0] == "first-steps"
+
+    OpDaily.objects.create(day=timezone.now().date(), op="", is_settled=True, searches=50, misses=3)
+
+    headings = read_headings(admin_client)
+    assert headings.index("misses") < headings.index("first-steps") < headings.index("rollout")
 
 
 def test_first_steps_can_be_hidden(api: Api, admin_client: HttpClient) -> None:
