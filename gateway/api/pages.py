@@ -18,7 +18,7 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 
 from core import manifest
-from core.admin.page_parts import is_browser
+from core.admin.page_parts import PLAIN_PAGE_POLICY, is_browser
 from gateway.api import batches, endpoint_docs, events, exec, help, releases, toolset
 from gateway.api.base import JSON_CONTENT_TYPE, PublicView
 from gateway.api.reports import schemas as report_schemas
@@ -83,6 +83,10 @@ def _get_place(path: str) -> tuple[int, str]:
     return (PATH_ORDER.index(name) if name in PATH_ORDER else len(PATH_ORDER)), path
 
 
+def _get_chat_url() -> str:
+    return next((page("") for page in manifest.get().chat_pages), "")
+
+
 class SchemaView(PublicView):
     """The OpenAPI document."""
 
@@ -96,16 +100,19 @@ class DocsView(PublicView):
 
     @extend_schema(exclude=True)
     def get(self, request: Request) -> HttpResponse:
-        chat_url = next((page("") for page in manifest.get().chat_pages), "")
-        return render(request._request, "gateway/docs.html", {"chat_url": chat_url})
+        return render(request._request, "gateway/docs.html", {"chat_url": _get_chat_url()})
 
 
 @csrf_exempt  # it changes nothing, and clients that send something read the same error
 def front_page(request: HttpRequest) -> HttpResponse:
-    """Redirect a browser to the console. Raises Http404 for other clients."""
-    if request.method in ("GET", "HEAD") and is_browser(request):
+    """Say what this is, and where things are; staff go to the console. Raises Http404 for clients but browsers."""
+    if request.method not in ("GET", "HEAD") or not is_browser(request):
+        raise Http404
+    if request.user.is_authenticated and request.user.is_staff:
         return redirect("admin:index")
-    raise Http404
+    page = render(request, "gateway/front.html", {"chat_url": _get_chat_url()})
+    page.headers["Content-Security-Policy"] = PLAIN_PAGE_POLICY
+    return page
 
 
 @require_GET

@@ -4,6 +4,7 @@ from http import HTTPStatus
 
 import pytest
 from django.test import Client as HttpClient
+from django.urls import reverse
 
 from tests.support.console.role_matrix import create_user_with_role
 from tests.support.loops import for_each
@@ -56,6 +57,14 @@ def test_people_get_pages_and_clients_get_envelopes(client: HttpClient, admin_cl
     for path in ("/nope", "/admin/nope/", "/"):
         assert admin_client.get(path).json()["error"]["code"] == "NOT_FOUND"
     assert client.get("/api/v1/nope", headers=BROWSER).json()["error"]["code"] == "NOT_FOUND"
-    assert client.get("/", headers=BROWSER).headers["Location"] == "/admin/"
     sent = HttpClient(enforce_csrf_checks=True).post("/", {}, content_type="application/json")
     assert (sent.status_code, sent.json()["error"]["details"]["reason"]) == (404, "unknown_address")
+
+
+def test_start_page_says_what_this_is_and_staff_go_to_the_console(client: HttpClient, admin_client: HttpClient) -> None:
+    page = client.get("/", headers=BROWSER)
+
+    for address in ("/admin/", reverse("docs"), "/chat/"):
+        assert f'href="{address}"' in page.content.decode()
+    assert "find and run the functions of your services" in page.content.decode()
+    assert admin_client.get("/", headers=BROWSER).headers["Location"] == "/admin/"
