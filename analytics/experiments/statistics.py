@@ -5,19 +5,27 @@ claim more than is known. Intervals are asymptotic confidence sequences: I. Waud
 Kennedy, A. Ramdas, "Time-uniform central limit theory and asymptotic confidence sequences", arXiv 2103.06476, where
 equation numbers are of version 7, but for the one-sided bound (134 of version 9). Ratios (failed calls ÷ calls) are
 linearised: A. Deng, U. Knoblich, J. Lu, "Applying the delta method in metric analytics", arXiv 1803.06336.
+
+What subjects did before their first exposure explains a part of what they do in the experiment. That part is taken out
+(CUPED): A. Deng, Y. Xu, R. Kohavi, T. Walker, "Improving the sensitivity of online controlled experiments by utilizing
+pre-experiment data", WSDM 2013, https://doi.org/10.1145/2433396.2433413.
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import combinations_with_replacement
 from math import exp, inf, lgamma, log, log1p, sqrt
 
-MIN_SUBJECTS = 20  # of each arm; with fewer, its variance is not known well enough
+MIN_SUBJECTS = 20  # of each arm, and of each with a past; with fewer, the variance is not known well enough
 CONCENTRATION = 100  # of the prior on the observed split: as if 100 subjects had been assigned as planned
 
 # The search for the p-value of one tail ends as that of GrowthBook's gbstats, so that both give the same figures.
 _P_MIN, _P_MAX = 1e-5, 0.4999
 _P_TOLERANCE = 1e-6  # of the bound
+
+_SUMS_WITHOUT_PAST = 5
+_ROUNDING = 1e-9  # a variance that is a smaller share of its terms is what rounding left of zero
 
 
 class MetricKind(StrEnum):
@@ -37,6 +45,26 @@ class ArmVerdict(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class PastMoments:
+    """How the same two sums were distributed before each subject's first exposure, over all subjects of the arm.
+
+    A subject without a past has the sums 0 and 0. The denominator of a mean is 1 for each subject with a past. The last
+    four are covariances of a sum in the experiment, named first, with one before it.
+    """
+
+    subjects: int  # with a past
+    numerator: float
+    denominator: float
+    numerator_variance: float
+    denominator_variance: float
+    covariance: float
+    numerator_with_numerator: float
+    numerator_with_denominator: float
+    denominator_with_numerator: float
+    denominator_with_denominator: float
+
+
+@dataclass(frozen=True, slots=True)
 class ArmMoments:
     """How the two sums of an arm's subjects are distributed: means, and variances that divide by the subjects."""
 
@@ -46,6 +74,7 @@ class ArmMoments:
     numerator_variance: float
     denominator_variance: float
     covariance: float
+    past: PastMoments | None = None
 
     @classmethod
     def of_pairs(cls, pairs: Sequence[Sequence[float]]) -> "ArmMoments":
@@ -65,12 +94,30 @@ class ArmMoments:
         )
 
     @classmethod
-    def of_sums(cls, subjects: int, sums: Sequence[float]) -> "ArmMoments":
-        """Return the moments of what a database summed over the subjects: Σa, Σb, Σaa, Σab, Σbb."""
+    def of_sums(cls, subjects: int, sums: Sequence[float], *, with_past: int = 0) -> "ArmMoments":
+        """Return the moments of what a database summed over the subjects: Σa, Σb, Σaa, Σab, Σbb.
+
+        a and b are a subject's numerator and denominator. For a past, c and d are the same before its first exposure, 0
+        without one; `with_past` counts the subjects that have one; the sums are those of a, b, c and d, then of their
+        products in the order aa, ab, ac, ad, bb, bc, bd, cc, cd, dd. Sums of whole numbers are used exactly, so that no
+        digit is lost if a mean is much larger than its deviation.
+        """
         if not subjects:
             return cls(0, 0.0, 0.0, 0.0, 0.0, 0.0)
-        a, b, aa, ab, bb = (each / subjects for each in sums)
-        return cls(subjects, a, b, max(0.0, aa - a * a), max(0.0, bb - b * b), ab - a * b)
+        names = "abcd" if len(sums) > _SUMS_WITHOUT_PAST else "ab"
+        products = map("".join, combinations_with_replacement(names, 2))
+        totals: dict[str, float] = dict(zip([*names, *products], map(_keep_exact, sums), strict=True))
+
+        def covary(left: str, right: str) -> float:
+            return (subjects * totals[left + right] - totals[left] * totals[right]) / (subjects * subjects)
+
+        a, b = totals["a"] / subjects, totals["b"] / subjects
+        now = subjects, a, b, max(0.0, covary("a", "a")), max(0.0, covary("b", "b")), covary("a", "b")
+        if not with_past:
+            return cls(*now)
+        before = totals["c"] / subjects, totals["d"] / subjects, covary("c", "c"), covary("d", "d"), covary("c", "d")
+        across = covary("a", "c"), covary("a", "d"), covary("b", "c"), covary("b", "d")
+        return cls(*now, PastMoments(with_past, *before, *across))
 
     @property
     def amount(self) -> float:
@@ -88,6 +135,11 @@ class ArmMoments:
         ratio = self.numerator / self.denominator
         spread = self.numerator_variance - 2 * ratio * self.covariance + ratio * ratio * self.denominator_variance
         return MetricEstimate(self.subjects, ratio, max(0.0, spread) / (self.denominator**2 * self.subjects))
+
+
+def _keep_exact(total: float) -> float:
+    """Return a whole number as an int: databases return floats or decimals."""
+    return int(total) if total == int(total) else float(total)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,10 +174,14 @@ class ArmResult:
 
 
 def compare_arms(control: ArmMoments, arm: ArmMoments, test: MetricTest) -> ArmResult:
-    """Return how an arm differs from the control: arm minus control, in the metric's own unit."""
+    """Return how an arm differs from the control: arm minus control, in the metric's own unit.
+
+    If both have a past, the part of the difference that the past explains is taken out.
+    """
     first, second = control.estimate(test.kind), arm.estimate(test.kind)
     if first is None or second is None:
         return ArmResult(None, None, None, 1.0, ArmVerdict.WAIT)
+    first, second = _adjust_by_past((control, arm), (first, second), test.kind)
     difference, variance = second.value - first.value, first.variance + second.variance
     subjects = first.subjects + second.subjects
     if test.tails == 1:
@@ -137,6 +193,78 @@ def compare_arms(control: ArmMoments, arm: ArmMoments, test: MetricTest) -> ArmR
     if min(first.subjects, second.subjects) < MIN_SUBJECTS:
         return ArmResult(result.difference, result.low, result.high, result.p, ArmVerdict.WAIT)
     return result
+
+
+def _adjust_by_past(
+    arms: tuple[ArmMoments, ArmMoments], estimates: tuple[MetricEstimate, MetricEstimate], kind: MetricKind
+) -> tuple[MetricEstimate, MetricEstimate]:
+    """Return the estimates, each minus θ times its arm's mean of the linearised past, with θ the slope within the arms.
+
+    These means differ by chance only, because nobody had been assigned yet, so that the difference stays unbiased. The
+    estimates are unchanged if an arm has fewer than MIN_SUBJECTS with a past, or if all pasts are equal. GrowthBook's
+    gbstats (RegressionAdjustedRatioStatistic) linearises the past of each arm around its own ratio. Around the ratio of
+    both, an arm without calls before needs no exception. Where both ratios are equal, as expected, so are the results.
+    """
+    pasts = _linearise_pasts(arms, estimates, kind)
+    squares = sum(past.subjects * past.variance for past in pasts)
+    if not squares:
+        return estimates
+    theta = sum(past.subjects * past.covariance for past in pasts) / squares
+    first, second = (past.adjust(estimate, theta) for past, estimate in zip(pasts, estimates, strict=True))
+    return first, second
+
+
+def _linearise_pasts(
+    arms: Sequence[ArmMoments], estimates: Sequence[MetricEstimate], kind: MetricKind
+) -> list["_LinearisedPast"]:
+    """Return the past of each arm as one figure a subject; none if an arm has too few subjects with a past."""
+    pairs = [(arm, arm.past) for arm in arms if arm.past is not None and arm.past.subjects >= MIN_SUBJECTS]
+    if len(pairs) < len(arms):
+        return []
+    before = sum(arm.subjects * past.denominator for arm, past in pairs)
+    ratio = sum(arm.subjects * past.numerator for arm, past in pairs) / before if before else 0.0
+    return [
+        _LinearisedPast.of_arm(arm, past, ratio, None if kind == MetricKind.MEAN else estimate.value)
+        for (arm, past), estimate in zip(pairs, estimates, strict=True)
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _LinearisedPast:
+    """The past of an arm's subjects as one figure x each: the numerator minus the ratio of both arms × the denominator.
+
+    A subject without a past has 0, which is the mean of all.
+    """
+
+    subjects: int
+    divisor: int  # of the variance of the metric
+    mean: float
+    variance: float
+    covariance: float  # with the metric of a subject, which a ratio has linearised
+
+    @classmethod
+    def of_arm(cls, arm: ArmMoments, past: PastMoments, before: float, now: float | None) -> "_LinearisedPast":
+        """Return the past of an arm; `before` and `now` are the ratios to linearise around, None of a mean."""
+        squares = past.numerator_variance + before * before * past.denominator_variance
+        variance = squares - 2 * before * past.covariance
+        covariance = past.numerator_with_numerator - before * past.numerator_with_denominator
+        if now is not None:
+            denominators = past.denominator_with_numerator - before * past.denominator_with_denominator
+            covariance = (covariance - now * denominators) / arm.denominator
+        return cls(
+            arm.subjects,
+            arm.subjects - (now is None),
+            past.numerator - before * past.denominator,
+            variance if variance > _ROUNDING * (squares + past.numerator**2) else 0.0,
+            covariance,
+        )
+
+    def adjust(self, estimate: MetricEstimate, theta: float) -> MetricEstimate:
+        """Return the estimate without what the past explains."""
+        explained = theta * (2 * self.covariance - theta * self.variance) / self.divisor
+        return MetricEstimate(
+            estimate.subjects, estimate.value - theta * self.mean, max(0.0, estimate.variance - explained)
+        )
 
 
 def _judge(difference: float, half: float, test: MetricTest) -> ArmVerdict:
