@@ -142,6 +142,19 @@ def _keep_exact(total: float) -> float:
     return int(total) if total == int(total) else float(total)
 
 
+def winsorise(pair: Sequence[float], limit: float) -> tuple[float, float]:
+    """Return the sums of a subject as if it had made at most `limit` calls, with the same share of hits.
+
+    A few subjects who call thousands of times would otherwise decide a ratio. Choose the limit before the experiment,
+    from earlier weeks, and use it for the past as well. The same in SQL:
+    `CASE WHEN b > :limit THEN a * :limit * 1.0 / b ELSE a END` and `CASE WHEN b > :limit THEN :limit ELSE b END`.
+    """
+    numerator, denominator = pair
+    if denominator <= limit:
+        return numerator, denominator
+    return numerator * limit / denominator, limit
+
+
 @dataclass(frozen=True, slots=True)
 class MetricEstimate:
     """A metric of an arm, and the variance of that figure (not of a subject)."""

@@ -1,7 +1,10 @@
-"""The past of subjects makes intervals narrower."""
+"""The past of subjects makes intervals narrower, and a limit keeps a few subjects from deciding."""
 
 import random
+import re
+import sqlite3
 from collections.abc import Sequence
+from contextlib import closing
 from decimal import Decimal
 from itertools import combinations_with_replacement
 from math import sqrt
@@ -146,3 +149,24 @@ def test_sums_may_be_decimals() -> None:
     sums = [3.0, 4.5, 5.0, 7.5, 11.25]
 
     assert ArmMoments.of_sums(2, [Decimal(each) for each in sums]) == ArmMoments.of_sums(2, sums)
+
+
+PAIRS = [((3, 10), (3, 10)), ((3, 20), (3, 20)), ((30, 40), (15, 20)), ((0, 1_000), (0, 20)), ((0, 0), (0, 0))]
+
+
+@pytest.mark.parametrize(("pair", "expected"), PAIRS)
+def test_winsorised_subject_has_at_most_the_limit_and_its_own_rate(
+    pair: tuple[float, float], expected: tuple[float, float]
+) -> None:
+    assert statistics.winsorise(pair, 20) == expected
+
+
+@pytest.mark.parametrize(("pair", "expected"), PAIRS)
+def test_sql_of_the_docstring_winsorises_alike(pair: tuple[float, float], expected: tuple[float, float]) -> None:
+    expressions = ", ".join(re.findall("`(CASE .*?)`", statistics.winsorise.__doc__ or ""))
+    parameters = {"a": pair[0], "b": pair[1], "limit": 20}
+
+    with closing(sqlite3.connect(":memory:")) as connection:
+        row = connection.execute(re.sub(r"\b([ab])\b", r":\1", f"SELECT {expressions}"), parameters).fetchone()
+
+    assert row == expected
