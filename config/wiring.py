@@ -8,7 +8,7 @@ from django.contrib.auth.signals import user_logged_in, user_logged_out
 from django.core.exceptions import ImproperlyConfigured
 from django.utils.module_loading import module_has_submodule
 
-from analytics.experiments import lifecycle
+from analytics.experiments import arm_text, lifecycle
 from analytics.rollout import assignment
 from audit.models import AuditEntry
 from console import sidebar
@@ -24,7 +24,7 @@ from registry import search
 from registry.catalog import cache, connections
 from registry.files import loader
 from registry.imports import mcp_import, run_import
-from registry.releases import recorded_calls
+from registry.releases import recorded_calls, stored_releases
 from registry.reviews import cohort_release
 
 # Functions that prepare a catalog before it is served. Each gets the catalog.
@@ -70,6 +70,7 @@ def connect() -> None:
     cache.set_warmers(CATALOG_WARMERS)
     assignment.set_release_check(cache.is_servable)
     lifecycle.set_shipper(cohort_release.ship_version)
+    arm_text.set_release_namer(stored_releases.map_short_names)
     user_logged_in.connect(failed_sign_ins.record_sign_in, dispatch_uid="sign_in_log.record_sign_in")
     user_logged_out.connect(failed_sign_ins.record_sign_out, dispatch_uid="sign_in_log.record_sign_out")
     authenticator_added.connect(failed_sign_ins.record_added_factor, dispatch_uid="sign_in_log.record_added_factor")

@@ -11,16 +11,15 @@ from typing import Any
 
 from django.db import transaction
 from django.urls import reverse
+from django.utils.text import capfirst
 
-from analytics.experiments import cohort_guardrail, lifecycle, metric_text, proportions, results
+from analytics.experiments import arm_text, cohort_guardrail, lifecycle, metric_text, proportions, results
+from analytics.experiments.interruptions import find_interruption
 from analytics.experiments.lifecycle import ExperimentRefused
 from analytics.experiments.metrics import FAILURE_RATE, METRICS
 from analytics.experiments.statistics import MIN_SUBJECTS, ArmVerdict
-from analytics.flags import LIVE, FlagKey
-from analytics.rollout import assignment
 from analytics.rollout.experiments import Experiment
 from analytics.rollups import rollup_job
-from audit.models import AuditEntry
 from notifications import outbox
 from notifications.outbox import OutgoingMessage
 from notifications.recipients import find_emails
@@ -48,90 +47,95 @@ def run_experiments(at: datetime) -> None:
 
 
 def _supervise(experiment: Experiment, at: datetime) -> None:
-    if withdrawn := _find_withdrawn_arm(experiment):
-        version, ended_at = withdrawn
-        reason = f"Release {version[:12]} was withdrawn, so that its arm gets what is live."
-        _stop(experiment, reason, at=at, ended_at=ended_at or at)
+    if interruption := find_interruption(experiment):
+        subject = f"The experiment {experiment.name} was stopped"
+        _stop(experiment, subject, interruption.reason, at=at, ended_at=interruption.time or at)
         return
     if not results.is_due(experiment, at):
         return
     figures = results.update_results(experiment, at)
     harms = [each for each in figures["guardrails"] if each["verdict"] == ArmVerdict.WORSE]
     if guardrails := [each for each in harms if each["kind"] == "guardrail"]:
-        _stop(experiment, _describe_harm(experiment, guardrails[0], figures), at=at, ended_at=at)
+        name = _name_arm(experiment, guardrails[0]["arm"])
+        reason = f"{name} does harm. {_describe_harm(guardrails[0], figures)}"
+        _stop(experiment, f"{name} was taken back", reason, at=at, ended_at=at)
         return
-    reason = _find_hold_reason(experiment, figures, at)
+    reason, details = _find_hold_reason(experiment, figures, at)
     if lifecycle.hold(experiment, reason, by=BY, at=at) and reason:
-        _notify(experiment, "experiment.held", f"The experiment {experiment.name} waits for you", reason, at)
+        subject = f"The experiment {experiment.name} waits for you"
+        _notify(experiment, "experiment.held", subject, f"{reason} {details}".strip(), at)
     if not reason and experiment.step_ends_at and experiment.step_ends_at <= at:
         _go_on(experiment, at)
 
 
-def _find_withdrawn_arm(experiment: Experiment) -> tuple[str, datetime | None] | None:
-    """Return the withdrawn release of an arm, and when it was withdrawn."""
-    if experiment.flag_id != FlagKey.RELEASE:
-        return None
-    for arm in experiment.list_arms():
-        if arm.variant != LIVE and not assignment.is_servable(arm.variant):
-            entries = AuditEntry.objects.filter(kind="release", name=arm.variant, time__gte=experiment.started_at)
-            return arm.variant, entries.order_by("-time").values_list("time", flat=True).first()
-    return None
+def _find_hold_reason(experiment: Experiment, figures: Mapping[str, Any], at: datetime) -> tuple[str, str]:
+    """Return why the experiment must not go on by itself, and the figures that say so; "" if nothing is wrong.
 
-
-def _find_hold_reason(experiment: Experiment, figures: Mapping[str, Any], at: datetime) -> str:
-    """Return why the experiment must not go on by itself; "" if nothing is wrong."""
+    The reason has no figures: one that changed every minute would be news every minute.
+    """
     if figures["sample_ratio_p"] < results.SAMPLE_RATIO_ALPHA:
         counts = ", ".join(f"{name}: {count:,}" for name, count in figures["subjects"].items())
-        return f"The arms do not have the planned numbers of users ({counts}): assignment or recording is broken."
+        return "The arms do not have the planned numbers of users: assignment or recording is broken.", f"{counts}."
     for each in figures["guardrails"]:
         if each["kind"] == "signal" and each["verdict"] == ArmVerdict.WORSE:
-            return f"{_describe_comparison(each)}. Go on if you accept that."
+            reason = f"{METRICS[each['metric']].title}: clearly worse than in the control. Go on if you accept that."
+            return reason, f"{_describe_comparison(each)}."
     if warning := _warn_by_calls(figures):
         return warning
     if not experiment.is_guarded:
-        return ""
+        return "", ""
     if at - (experiment.started_at or at) > QUIET_PERIOD and not results.has_calls(experiment, at - QUIET_PERIOD):
-        return "Nobody in it made a call for a day, so that its figures say nothing."
+        return "Nobody in it made a call for a day, so that its figures say nothing.", ""
     if experiment.step_ends_at and experiment.step_ends_at <= at and min(figures["subjects"].values()) < MIN_SUBJECTS:
-        return f"It has fewer than {MIN_SUBJECTS} users a side, too few for a test. It goes on when it has more."
-    return ""
+        text = f"It has fewer than {MIN_SUBJECTS} users a side, too few for a test. It goes on when it has more."
+        return text, ""
+    return "", ""
 
 
-def _warn_by_calls(figures: Mapping[str, Any]) -> str:
+def _warn_by_calls(figures: Mapping[str, Any]) -> tuple[str, str] | None:
     """Return a warning if the calls of too few users fail clearly more often: alone, it proves nothing."""
     if min(figures["subjects"].values(), default=0) >= MIN_SUBJECTS:
-        return ""
+        return None
     for each in figures["metrics"]:
         if each["metric"] != FAILURE_RATE.name or each["value"] is None or each["control"] is None:
             continue
         calls = [round(amount) for amount in each["amount"]]
         hits = [round(rate * amount) for rate, amount in zip((each["control"], each["value"]), calls, strict=True)]
         if proportions.is_clearly_higher(hits[1], calls[1], hits[0], calls[0]):
-            return f"{_describe_comparison(each)}, by calls of few users, which are alike. Decide whether it goes on."
-    return ""
+            reason = "More calls fail, by calls of few users, which are alike. Decide whether it goes on."
+            return reason, f"{_describe_comparison(each)}."
+    return None
 
 
-def _describe_harm(experiment: Experiment, harm: Mapping[str, Any], figures: Mapping[str, Any]) -> str:
+def _describe_harm(harm: Mapping[str, Any], figures: Mapping[str, Any]) -> str:
     text = f"{_describe_comparison(harm)}."
     worst = results.find_worst_op(figures)
-    if worst:
-        text += f" Most of it comes from {worst['part']}: {_describe_comparison(worst)}."
-    arm = next(arm for arm in experiment.list_arms() if arm.name == harm["arm"])
-    return f"{text} Its users had {FlagKey(experiment.flag_id).value} {arm.variant[:12]}."
+    return f"{text} Most of it comes from {worst['part']}: {_describe_figures(worst)}." if worst else text
 
 
 def _describe_comparison(figures: Mapping[str, Any]) -> str:
-    """Return both figures of a metric in words: "Failure rate: 31.0%, and 15.2% in the control"."""
+    """Return both figures of a metric: "Failure rate: 31.0%, and 15.2% in the control"."""
+    return f"{METRICS[figures['metric']].title}: {_describe_figures(figures)}"
+
+
+def _describe_figures(figures: Mapping[str, Any]) -> str:
     metric = METRICS[figures["metric"]]
-    value, control = (metric_text.format_value(metric, figures[side]) for side in ("value", "control"))
-    return f"{metric.title}: {value}, and {control} in the control"
+    value = metric_text.format_with_unit(metric, figures["value"])
+    return f"{value}, and {metric_text.format_value(metric, figures['control'])} in the control"
 
 
-def _stop(experiment: Experiment, reason: str, *, at: datetime, ended_at: datetime) -> None:
+def _name_arm(experiment: Experiment, name: str) -> str:
+    """Return what the users of an arm have: "Release r12 Clearer summaries"."""
+    arm = next(arm for arm in experiment.list_arms() if arm.name == name)
+    return capfirst(arm_text.name_variant(experiment.flag_id, arm.variant))
+
+
+def _stop(experiment: Experiment, subject: str, reason: str, *, at: datetime, ended_at: datetime) -> None:
     with transaction.atomic():
         if lifecycle.stop(experiment, reason, by=BY, at=at, ended_at=ended_at):
-            subject = f"The experiment {experiment.name} was stopped"
-            text = f"{subject}. {reason} Its users get what everyone else gets."
+            text = (
+                f"{reason} Its users get what everyone else gets within two seconds. Decide on the page what is next."
+            )
             _notify(experiment, "experiment.stopped", subject, text, at)
             log.warning("experiment.stopped name=%s reason=%s", experiment.name, reason)
 
@@ -144,8 +148,9 @@ def _go_on(experiment: Experiment, at: datetime) -> None:
         return
     experiment.refresh_from_db()
     if experiment.state == Experiment.State.DECIDED:
-        text = "All steps are done, without clear harm. Everyone gets it now."
-        _notify(experiment, "experiment.shipped", f"The experiment {experiment.name} is shipped", text, at)
+        name = _name_arm(experiment, experiment.list_arms()[-1].name)
+        text = f"The experiment {experiment.name} did all its steps without clear harm. Everyone gets it now."
+        _notify(experiment, "experiment.shipped", f"{name} is for everyone now", text, at)
 
 
 def _notify(experiment: Experiment, event: str, subject: str, text: str, at: datetime) -> None:

@@ -12,11 +12,12 @@ from decimal import Decimal
 from django.core.exceptions import ValidationError
 from django.db import transaction
 
+from analytics.experiments.interruptions import find_changed_release
 from analytics.experiments.metrics import METRICS
 from analytics.flags import FLAGS, FlagKey
 from analytics.rollout.evaluation import BUCKETS
 from analytics.rollout.experiments import MAX_STEP_HOURS, Experiment, get_step_length
-from analytics.rollout.models import Cohort, CohortRule
+from analytics.rollout.models import Cohort, CohortRule, Flag
 from audit import audit_log
 
 KIND = "experiment"  # in the audit log
@@ -91,8 +92,7 @@ def create_experiment(
 def start(experiment: Experiment, *, by: str, at: datetime) -> None:
     """Let the arms' users have their variants. Raises ExperimentRefused."""
     experiment = _lock(experiment, State.DRAFT)
-    if not experiment.flag.is_on:
-        raise ExperimentRefused(f"The flag {experiment.flag} is off: switch it on first.")
+    check_startable(experiment)
     before = experiment.list_audit_values()
     experiment.state, experiment.started_at = State.RUNNING, at
     if experiment.is_guarded:
@@ -100,6 +100,21 @@ def start(experiment: Experiment, *, by: str, at: datetime) -> None:
     experiment.save()
     _place_arms(experiment)
     _record(experiment, before, by=by, at=at)
+
+
+def check_startable(experiment: Experiment) -> None:
+    """Raise ExperimentRefused if its flag is off, or already has one that goes step by step.
+
+    Two would ship one after the other, and the second would take back the first. In a transaction, no other can start
+    until its end.
+    """
+    flag = Flag.objects.select_for_update().get(pk=experiment.flag_id)
+    if not flag.is_on:
+        raise ExperimentRefused(f"The flag {flag} is off: switch it on first.")
+    running = Experiment.objects.filter(flag=flag, state=State.RUNNING)
+    other = next((each for each in running if each.is_guarded), None)
+    if experiment.is_guarded and other:
+        raise ExperimentRefused(f"{other} already goes step by step on the flag {flag}. Decide it first.")
 
 
 @transaction.atomic
@@ -177,10 +192,11 @@ def hold(experiment: Experiment, reason: str, *, by: str, at: datetime) -> bool:
         experiment = _lock(experiment, State.RUNNING)
     except ExperimentRefused:
         return False
+    reason = reason[:300]
     if experiment.hold_reason == reason:
         return False
     before = experiment.list_audit_values()
-    experiment.hold_reason = reason[:300]
+    experiment.hold_reason = reason
     experiment.save(update_fields=["hold_reason"])
     _record(experiment, before, by=by, at=at, note=reason)
     return True
@@ -190,6 +206,8 @@ def start_again(experiment: Experiment, *, by: str, at: datetime) -> Experiment:
     """Return a new experiment with the same plan, users and arms, started: figures of the old one do not count."""
     if experiment.state not in (State.STOPPED, State.DECIDED):
         raise ExperimentRefused("It runs. Stop it first.")
+    if changed := find_changed_release(experiment):
+        raise ExperimentRefused(changed.reason)
     base, _, number = experiment.name.rpartition("-")
     base, count = (base, int(number) + 1) if base and number.isdigit() else (experiment.name, 2)
     while Experiment.objects.filter(name=f"{base[:27]}-{count}").exists():

@@ -10,6 +10,12 @@ def format_value(metric: Metric, value: float | None) -> str:
     return "–" if value is None else _format(metric.unit, value, places=_find_places(metric, value))
 
 
+def format_with_unit(metric: Metric, value: float | None) -> str:
+    """Return a figure and what it counts: "12.3% of calls", "0.21 per call", "1,204 tokens per succeeding turn"."""
+    per = f"of {metric.of}" if metric.unit == MetricUnit.SHARE else f"per {metric.of.removesuffix('s')}"
+    return f"{format_value(metric, value)} {per}"
+
+
 def format_difference(metric: Metric, value: float, *, signed: bool = True) -> str:
     """Return a difference: "−3.1 points", "+0.04", "−12 ms". Shares differ by percentage points."""
     places = _find_places(metric, value)

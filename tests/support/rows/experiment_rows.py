@@ -21,12 +21,15 @@ def create_experiment(at: datetime, *, variants: Sequence[str] = ("legacy", "hyb
     return experiment
 
 
-def add_users(arm: str, at: datetime, *, failures: Sequence[int], calls: int = 10, **fields: Any) -> None:
-    """Add one user for each number of failed calls, out of `calls`, first seen at `at`."""
+def add_users(
+    arm: str, at: datetime, *, failures: Sequence[int], calls: int = 10, is_new: bool = True, **fields: Any
+) -> None:
+    """Add one user for each number of failed calls, out of `calls`, first seen at `at`; or more calls of them."""
     flag, _, _ = arm.partition(":")
     for number, failed in enumerate(failures):
         subject = f"{flag}-{number}"
-        Assignment.objects.create(flag=FlagKey.SURFACE, variant="x", cohort=arm, subject=subject, time=at)
+        if is_new:
+            Assignment.objects.create(flag=FlagKey.SURFACE, variant="x", cohort=arm, subject=subject, time=at)
         call = {"type": "exec", "op": "onto.task.get", "tool_name": "get_onto_task", "latency_ms": 1.0, "time": at}
         call |= {"cohort": arm, "subject": subject, "trace_id": "tr_1"}
         failure = {"ok": False, "status": 400, "code": "NOT_FOUND", "reason": "not_found"}

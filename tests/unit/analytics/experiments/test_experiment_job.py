@@ -123,6 +123,8 @@ def test_harm_takes_an_experiment_back_and_tells_people(settings: Any) -> None:
     assert (entry.by, entry.note) == ("guardrail", experiment.stop_reason)
     message = Notification.objects.get()
     assert (message.event, message.recipient) == ("experiment.stopped", "pia@example.com")
+    assert message.subject == "Surface hybrid was taken back"
+    assert "Failed calls: 60.0% of calls, and 10.0% in the control. Most of it comes from onto.task.get" in message.text
 
 
 def test_few_users_are_no_proof_but_a_warning_holds_the_step() -> None:
@@ -184,6 +186,22 @@ def test_worse_signal_holds_and_does_not_stop() -> None:
 
     assert (experiment.state, experiment.step) == ("running", 0)
     assert "Go on if you accept that" in experiment.hold_reason
+
+
+def test_hold_is_news_once_although_its_figures_change(settings: Any) -> None:
+    settings.GATEWAY_NOTIFY_URL = "https://chat.example.com/hook"
+    experiment = create_experiment(NOON, steps=STEPS, guardrails=[], signals=["failure_rate"])
+    add_users("tools-control", NOON + MINUTE, failures=[1] * 30)
+    add_users("tools-b", NOON + MINUTE, failures=[6] * 30)
+    measure(experiment, NOON + 10 * MINUTE)
+    add_users("tools-b", NOON + 20 * MINUTE, failures=[9] * 30, is_new=False)
+
+    figures = measure(experiment, NOON + 30 * MINUTE)
+
+    assert get_metric(figures, "failure_rate")["value"] == 0.75
+    message = Notification.objects.get()
+    assert "Failed calls: 60.0% of calls, and 10.0% in the control" in message.text
+    assert AuditEntry.objects.filter(kind="experiment", note__startswith="Failed calls").count() == 1
 
 
 def test_day_without_calls_holds() -> None:

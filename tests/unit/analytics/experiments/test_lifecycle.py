@@ -153,6 +153,14 @@ def test_experiment_waits_for_its_flag() -> None:
         create_experiment(NOON)
 
 
+def test_second_one_on_a_flag_cannot_go_step_by_step() -> None:
+    create_experiment(NOON, name="one", steps=STEPS)
+    create_experiment(NOON, name="two")  # beside it, for the others
+
+    with pytest.raises(ExperimentRefused, match="one already goes step by step on the flag Surface"):
+        create_experiment(NOON, name="three", steps=STEPS)
+
+
 @for_each(
     "fields",
     [
