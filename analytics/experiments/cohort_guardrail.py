@@ -47,7 +47,7 @@ class GuardrailReading:
     @property
     def is_enough(self) -> bool:
         """Whether both sides have enough users to compare them."""
-        return min(self.own.subjects, self.others.subjects) >= MIN_SUBJECTS
+        return min(self.own.counted, self.others.counted) >= MIN_SUBJECTS
 
     @property
     def is_worse(self) -> bool:

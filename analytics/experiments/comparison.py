@@ -124,7 +124,7 @@ def compare_scopes(
     adjusted = dict(zip(names, statistics.adjust_p_values(results[name].p for name in names), strict=True))
     comparisons = []
     for metric in COMPARED:
-        subjects = moments[0][metric.name].subjects, moments[1][metric.name].subjects
+        subjects = moments[0][metric.name].counted, moments[1][metric.name].counted
         result = results[metric.name]
         verdict = _judge(result, adjusted.get(metric.name, result.p))
         comparisons.append(
@@ -181,7 +181,7 @@ def find_worst_op(scope: ReportFilter, figures_by_op: Mapping[str, OpFigures]) -
         own = Proportion(figures_by_op[op].failed, figures_by_op[op].calls)
         others = Proportion(failed - own.hits, calls - own.total)
         estimate = moments[op].estimate(MetricKind.RATIO) if op in moments else None
-        if estimate is None or others.rate is None or estimate.subjects < MIN_SUBJECTS:
+        if estimate is None or others.rate is None or moments[op].counted < MIN_SUBJECTS:
             continue
         width = statistics.compute_one_sided_width(
             estimate.variance, estimate.subjects, alpha=ALPHA / MAX_OPS, tuning=TUNING
@@ -221,7 +221,10 @@ def _judge(result: ArmResult, p: float) -> ComparisonVerdict:
 
 
 def _get_interval(result: ArmResult) -> ConfidenceInterval | None:
-    return None if result.low is None or result.high is None else ConfidenceInterval(result.low, result.high)
+    """Return the interval of the difference of two shares, which is never more than one."""
+    if result.low is None or result.high is None:
+        return None
+    return ConfidenceInterval(max(-1.0, result.low), min(1.0, result.high))
 
 
 def _estimate_days_to_wait(subjects: int, days: int) -> int | None:

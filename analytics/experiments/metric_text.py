@@ -11,9 +11,9 @@ def format_value(metric: Metric, value: float | None) -> str:
 
 
 def format_with_unit(metric: Metric, value: float | None) -> str:
-    """Return a figure and what it counts: "12.3% of calls", "0.21 per call", "1,204 tokens per succeeding turn"."""
-    per = f"of {metric.of}" if metric.unit == MetricUnit.SHARE else f"per {metric.of.removesuffix('s')}"
-    return f"{format_value(metric, value)} {per}"
+    """Return a share and what it is of: "12.3% of calls"; any other figure as it is, since its title says of what."""
+    share_of = f" of {metric.of}" if metric.unit == MetricUnit.SHARE else ""
+    return f"{format_value(metric, value)}{share_of}"
 
 
 def format_difference(metric: Metric, value: float, *, signed: bool = True) -> str:

@@ -17,6 +17,7 @@ from analytics.rollout.experiments import Experiment, ExperimentResult
 from analytics.rollout.models import Assignment, Cohort
 from analytics.rollups.models import SubjectFigures
 
+PAST_DAYS = 28
 MAX_PARTS = 50  # ops, models or clients that are compared, those with most calls
 REST = 20  # times as long as computing took, until it is computed again: at most a twentieth of the time
 SAMPLE_RATIO_ALPHA = 0.001  # below it, assignment or recording is broken
@@ -68,12 +69,12 @@ def compute_figures(experiment: Experiment, at: datetime) -> dict[str, Any]:
     """Return all figures as JSON: subjects by arm, the sample ratio, and each metric of each arm beside the control.
 
     `metrics`, `guardrails`, `ops`, `models` and `clients` are lists of {metric, arm, value, control, difference, low,
-    high, p, verdict, subjects, amount}, the primary metric first. An entry of ops, models and clients names its `part`.
+    high, p, verdict, users, amount}, the primary metric first. An entry of ops, models and clients names its `part`.
     """
     arms = experiment.list_arms()
     crossed = _find_crossed(arms)
-    sides = [_select_rows(arm, crossed) for arm in arms]
-    span = Span(experiment.started_at or at, experiment.get_end(at), experiment.call_limit)
+    span = Span(experiment.started_at or at, experiment.get_end(at), experiment.call_limit, PAST_DAYS)
+    sides = [_select_rows(arm, crossed, span) for arm in arms]
     moments = [sums.sum_metrics(METRICS.values(), side.rows, span, subjects=side.subjects) for side in sides]
     counts = [side.subjects for side in sides]
     figures: dict[str, Any] = {
@@ -94,8 +95,11 @@ def _find_crossed(arms: Sequence[Cohort]) -> QuerySet[Any]:
     return rows.annotate(arms=Count("cohort", distinct=True)).filter(arms__gt=1).values_list("subject", flat=True)
 
 
-def _select_rows(arm: Cohort, crossed: QuerySet[Any]) -> ArmRows:
-    """Return who counts in an arm, from the first exposure on, whatever served them later (intention to treat)."""
+def _select_rows(arm: Cohort, crossed: QuerySet[Any], span: Span) -> ArmRows:
+    """Return who counts in an arm, from the first exposure on, whatever served them later (intention to treat).
+
+    And their own past, from before the experiment started.
+    """
     exposed = Assignment.objects.filter(cohort=arm.name).exclude(subject__in=crossed).order_by()
     rows = {}
     for source, described in SOURCES.items():
@@ -103,7 +107,8 @@ def _select_rows(arm: Cohort, crossed: QuerySet[Any]) -> ArmRows:
             cohort=arm.name, subject=OuterRef("subject"), time__lte=OuterRef(described.time)
         )
         counting = match_cohort(arm.name) | Q(Exists(exposed_before))
-        rows[source] = source._default_manager.filter(counting, subject__in=exposed.values("subject"))
+        past = Q(**{f"{described.time}__lt": span.since})
+        rows[source] = source._default_manager.filter(counting | past, subject__in=exposed.values("subject"))
     return ArmRows(arm, exposed.values("subject").distinct().count(), rows)
 
 
@@ -172,6 +177,7 @@ def _describe(metric: Metric, side: ArmRows, control: ArmMoments, own: ArmMoment
         "high": result.high,
         "p": result.p,
         "verdict": result.verdict.value,
+        "users": [control.counted, own.counted],
         "amount": [control.amount, own.amount],
     }
 

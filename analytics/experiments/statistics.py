@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import combinations_with_replacement
-from math import exp, inf, lgamma, log, log1p, sqrt
+from math import exp, inf, isclose, lgamma, log, log1p, sqrt
 
 MIN_SUBJECTS = 20  # of each arm, and of each with a past; with fewer, the variance is not known well enough
 CONCENTRATION = 100  # of the prior on the observed split: as if 100 subjects had been assigned as planned
@@ -75,6 +75,7 @@ class ArmMoments:
     denominator_variance: float
     covariance: float
     past: PastMoments | None = None
+    with_denominator: int | None = None  # subjects: those without one tell nothing of a ratio. None: all have one
 
     @classmethod
     def of_pairs(cls, pairs: Sequence[Sequence[float]]) -> "ArmMoments":
@@ -91,10 +92,13 @@ class ArmMoments:
             sum(a * a for a, _ in offsets) / n,
             sum(b * b for _, b in offsets) / n,
             sum(a * b for a, b in offsets) / n,
+            with_denominator=sum(bool(pair[1]) for pair in pairs),
         )
 
     @classmethod
-    def of_sums(cls, subjects: int, sums: Sequence[float], *, with_past: int = 0) -> "ArmMoments":
+    def of_sums(
+        cls, subjects: int, sums: Sequence[float], *, counted: int | None = None, with_past: int = 0
+    ) -> "ArmMoments":
         """Return the moments of what a database summed over the subjects: Σa, Σb, Σaa, Σab, Σbb.
 
         a and b are a subject's numerator and denominator. For a past, c and d are the same before its first exposure, 0
@@ -114,10 +118,15 @@ class ArmMoments:
         a, b = totals["a"] / subjects, totals["b"] / subjects
         now = subjects, a, b, max(0.0, covary("a", "a")), max(0.0, covary("b", "b")), covary("a", "b")
         if not with_past:
-            return cls(*now)
+            return cls(*now, with_denominator=counted)
         before = totals["c"] / subjects, totals["d"] / subjects, covary("c", "c"), covary("d", "d"), covary("c", "d")
         across = covary("a", "c"), covary("a", "d"), covary("b", "c"), covary("b", "d")
-        return cls(*now, PastMoments(with_past, *before, *across))
+        return cls(*now, PastMoments(with_past, *before, *across), with_denominator=counted)
+
+    @property
+    def counted(self) -> int:
+        """The subjects with a denominator, such as those who made a call."""
+        return self.subjects if self.with_denominator is None else self.with_denominator
 
     @property
     def amount(self) -> float:
@@ -196,6 +205,8 @@ def compare_arms(control: ArmMoments, arm: ArmMoments, test: MetricTest) -> ArmR
         return ArmResult(None, None, None, 1.0, ArmVerdict.WAIT)
     first, second = _adjust_by_past((control, arm), (first, second), test.kind)
     difference, variance = second.value - first.value, first.variance + second.variance
+    if isclose(second.value, first.value, rel_tol=_ROUNDING):
+        difference = 0.0  # else users who all fail alike would differ by the last digit, without any variance
     subjects = first.subjects + second.subjects
     if test.tails == 1:
         result = _test_harm(difference, variance, subjects, test)
@@ -203,7 +214,7 @@ def compare_arms(control: ArmMoments, arm: ArmMoments, test: MetricTest) -> ArmR
         half = compute_half_width(variance, subjects, alpha=test.alpha, tuning=test.tuning)
         p = compute_p_value(difference, variance, subjects, alpha=test.alpha, tuning=test.tuning)
         result = ArmResult(difference, difference - half, difference + half, p, _judge(difference, half, test))
-    if min(first.subjects, second.subjects) < MIN_SUBJECTS:
+    if min(each.subjects if test.kind == MetricKind.MEAN else each.counted for each in (control, arm)) < MIN_SUBJECTS:
         return ArmResult(result.difference, result.low, result.high, result.p, ArmVerdict.WAIT)
     return result
 

@@ -2,18 +2,16 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import combinations_with_replacement
 from typing import Any
 
 from django.db import connection
-from django.db.models import F, FloatField, Model, QuerySet, Value
+from django.db.models import F, FloatField, Model, Q, QuerySet, Value
 from django.db.models.functions import Cast, Coalesce
 
 from analytics.experiments.metrics import SOURCES, Metric
 from analytics.experiments.statistics import ArmMoments
-
-PAST_DAYS = 28  # of a subject's own past, which makes its figures after the start more telling
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +21,7 @@ class Span:
     since: datetime
     until: datetime
     limit: int  # calls (or turns, or ratings) of one subject that count in full
+    past_days: int = 0  # before it, of a subject's own past, which makes its figures more telling
 
 
 RowsOf = Mapping[type[Model], QuerySet[Any]]
@@ -46,45 +45,68 @@ def sum_metrics_by(
         chosen = [metric for metric in metrics if metric.source is source]
         if not chosen or source not in rows:
             continue
-        for value, counted, sums in _sum_source(source, chosen, rows[source], span, by):
+        for value, present, sums in _sum_source(source, chosen, rows[source], span, by):
             moments = result.setdefault(value, {})
-            for metric, own in zip(chosen, sums, strict=True):
-                moments[metric.name] = ArmMoments.of_sums(counted if subjects is None else subjects, own)
+            for metric, (counted, with_past, *own) in zip(chosen, sums, strict=True):
+                moments[metric.name] = ArmMoments.of_sums(
+                    present if subjects is None else subjects, own, counted=int(counted), with_past=int(with_past)
+                )
     return result
 
 
 def _sum_source(
     source: type[Model], metrics: Sequence[Metric], rows: QuerySet[Any], span: Span, by: str
 ) -> Iterable[tuple[str, int, list[list[float]]]]:
-    """Yield a value of the field, its subjects with rows, and for each metric Σa, Σb, Σaa, Σab, Σbb."""
+    """Yield a value of the field, its subjects with rows, and for each metric: the subjects with a denominator, those
+    with one in their past, and the sums that `ArmMoments.of_sums` takes.
+    """
     time, size = SOURCES[source].time, SOURCES[source].size
-    inner: Any = rows.filter(**{f"{time}__gte": span.since, f"{time}__lt": span.until}).exclude(subject="").order_by()
+    now = Q(**{f"{time}__gte": span.since, f"{time}__lt": span.until})
+    before = Q(**{f"{time}__gte": span.since - timedelta(days=span.past_days), f"{time}__lt": span.since})
+    periods = {"ab": now, "cd": before} if span.past_days else {"ab": now}
+    inner: Any = rows.filter(now | before if span.past_days else now).exclude(subject="").order_by()
     inner = inner.annotate(part=F(by) if by else Value("")).values("part", "subject")
-    pairs = {}
-    for number, metric in enumerate(metrics):
-        for side, aggregate in (("a", metric.numerator), ("b", metric.denominator)):
-            built = aggregate() if callable(aggregate) else aggregate
-            pairs[f"{side}{number}"] = Coalesce(Cast(built, FloatField()), Value(0.0))
-    query, parameters = inner.annotate(size=Cast(size, FloatField()), **pairs).query.sql_with_params()
-    names = [(f"a{number}", f"b{number}") for number in range(len(metrics))]
-    scaled = ", ".join(f"{name} * share AS {name}" for pair in names for name in pair)
-    sums = [_list_products(pair) for pair in names]
-    chosen = ", ".join(f"SUM({product})" for products in sums for product in products)
-    share = "CASE WHEN size > %s THEN %s / size ELSE 1.0 END AS share"
+    columns = {}
+    for names, condition in periods.items():
+        columns[f"size_{names}"] = _sum_within(size, condition)
+        for number, metric in enumerate(metrics):
+            for name, aggregate in zip(names, (metric.numerator, metric.denominator), strict=True):
+                columns[f"{name}{number}"] = _sum_within(aggregate, condition)
+    query, parameters = inner.annotate(**columns).query.sql_with_params()
+    share = "CASE WHEN size_{0} > %s THEN %s / size_{0} ELSE 1.0 END AS share_{0}"
+    shares = ", ".join(share.format(names) for names in periods)
+    scaled = ", ".join(
+        f"{name}{number} * share_{names} AS {name}{number}"
+        for names in periods
+        for name in names
+        for number in range(len(metrics))
+    )
+    sums = [_list_sums([f"{name}{number}" for name in "".join(periods)]) for number in range(len(metrics))]
+    chosen = ", ".join(each for of_metric in sums for each in of_metric)
     with connection.cursor() as cursor:
         cursor.execute(
             f"SELECT part, COUNT(*), {chosen} FROM (SELECT part, {scaled} FROM "  # noqa: S608
-            f"(SELECT q.*, {share} FROM ({query}) q) w) s GROUP BY part",
-            [float(span.limit), float(span.limit), *parameters],
+            f"(SELECT q.*, {shares} FROM ({query}) q) w) s GROUP BY part",
+            [*[float(span.limit)] * (2 * len(periods)), *parameters],
         )
-        for part, counted, *values in cursor.fetchall():
+        for part, present, *values in cursor.fetchall():
             width = len(sums[0])
             yield (
                 part,
-                counted,
+                present,
                 [[float(each) for each in values[start : start + width]] for start in range(0, len(values), width)],
             )
 
 
-def _list_products(names: Sequence[str]) -> list[str]:
-    return [*names, *(f"{first} * {second}" for first, second in combinations_with_replacement(names, 2))]
+def _sum_within(aggregate: Any, period: Q) -> Coalesce:
+    """Return a subject's sum of the rows of a period, as a float."""
+    aggregate = (aggregate() if callable(aggregate) else aggregate).copy()
+    aggregate.filter = aggregate.filter & period if aggregate.filter else period
+    return Coalesce(Cast(aggregate, FloatField()), Value(0.0))
+
+
+def _list_sums(names: Sequence[str]) -> list[str]:
+    """Return the sums over the subjects: how many have a denominator, now and before, then names and products."""
+    counts = [f"SUM(CASE WHEN {names[place]} > 0 THEN 1 ELSE 0 END)" for place in (1, -1)]
+    products = [f"{first} * {second}" for first, second in combinations_with_replacement(names, 2)]
+    return [*(counts if len(names) > 2 else [counts[0], "0"]), *(f"SUM({each})" for each in [*names, *products])]

@@ -27,7 +27,7 @@ from console.reports.parts.charts import build_side_charts, choose_side_colors
 from console.reports.parts.report_content import ReportContent
 from console.reports.parts.report_query import ReportQuery, build_choices, label_values
 from console.reports.parts.tables import ReportCell, ReportColumn, ReportTable
-from console.reports.parts.verdicts import build_sides_verdict
+from console.reports.parts.verdicts import VerdictBox, build_sides_verdict
 from core.admin import charts
 from registry.models import Activation, Release
 
@@ -94,6 +94,7 @@ def build_report(request: HttpRequest) -> ReportContent:
     totals_by_side = totals.sum_by_value(query.scope, by)
     first, second = (request.GET.get(name, "") for name in ("first", "second"))
     pair = comparison.choose_sides(totals_by_side, by, first=first, second=second, live=_get_live_version())
+    rates = comparison.compare_sides(query.scope, by, pair, totals_by_side) if pair else []
     kinds = [
         {"title": DIMENSION_TITLES[each], "link": query.build_query_string(by=each), "is_here": each == by}
         for each in DIMENSION_TITLES
@@ -107,14 +108,28 @@ def build_report(request: HttpRequest) -> ReportContent:
         query=query,
         lead=LEAD,
         explanations=[EXPLANATION],
-        verdict=build_sides_verdict(query.scope, by, pair, totals_by_side) if pair else None,
+        verdict=_build_verdict(query.scope, by, pair, totals_by_side, rates) if pair else None,
         charts=build_side_charts(request, query.scope, by, pair) if pair else [],
-        tables=_build_tables(query.scope, by, totals_by_side, pair),
+        tables=_build_tables(query.scope, by, totals_by_side, pair, rates),
         is_empty=pair is None,
         has_other_rows=bool(totals_by_side),
         empty=SINGLE_SIDE_HINTS[by] if totals_by_side else "",
         context=context,
     )
+
+
+def _build_verdict(
+    scope: ReportFilter,
+    by: str,
+    pair: tuple[str, str],
+    totals_by_side: Mapping[str, Totals],
+    rates: Sequence[MetricComparison],
+) -> VerdictBox:
+    """Return the verdict on the second side; on the first one, if the second side is users in no cohort."""
+    if pair[1] == NO_COHORT:
+        pair = pair[1], pair[0]
+        rates = comparison.compare_sides(scope, by, pair, totals_by_side)
+    return build_sides_verdict(by, pair, rates)
 
 
 def _find_releases_of_cohorts(names: tuple[str, str]) -> tuple[str, str]:
@@ -140,7 +155,11 @@ def _build_sides_form(
 
 
 def _build_tables(
-    scope: ReportFilter, by: str, totals_by_side: dict[str, Totals], pair: tuple[str, str] | None
+    scope: ReportFilter,
+    by: str,
+    totals_by_side: dict[str, Totals],
+    pair: tuple[str, str] | None,
+    rates: Sequence[MetricComparison],
 ) -> list[ReportTable]:
     all_sides_table = breakdowns.build_breakdown_table(
         f"{by}s", f"All {DIMENSION_TITLES[by].lower()}", by, scope, totals_by_side
@@ -149,7 +168,6 @@ def _build_tables(
         return [all_sides_table]
     first, second = (totals_by_side.get(name, Totals()) for name in pair)
     labels = list(label_values(by, pair).values())
-    rates = comparison.compare_sides(scope, by, pair, totals_by_side)
     moved = comparison.find_changed_ops(scope, by, *pair)
     intervals = [*(each.interval for each in rates if each.interval), *(each.interval for each in moved)]
     ends = [abs(end) for interval in intervals for end in interval]

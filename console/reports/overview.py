@@ -8,6 +8,7 @@ from django.http import HttpRequest
 from django.utils.text import slugify
 
 from analytics.events.event_filters import CountedAs
+from analytics.experiments import comparison
 from analytics.reports import totals
 from analytics.reports.report_filter import NO_COHORT, ReportFilter
 from analytics.reports.totals import Totals
@@ -17,7 +18,7 @@ from console.reports.parts.charts import list_markers
 from console.reports.parts.report_content import ReportContent, ReportFigure
 from console.reports.parts.report_query import ReportQuery
 from console.reports.parts.tables import ReportCell, ReportColumn, ReportTable
-from console.reports.parts.verdicts import VerdictBox, build_period_verdict, build_sides_verdict
+from console.reports.parts.verdicts import VerdictBox, build_period_summary, build_sides_verdict
 from core.admin.charts import AxisUnit, ChartLine, ChartMarker, LineChart, LineColor
 
 LEAD = "Calls and turns, day by day, in UTC. Click a point to open the rows behind it."
@@ -42,11 +43,13 @@ def build_report(request: HttpRequest) -> ReportContent:
 
 
 def _build_verdict(scope: ReportFilter, total: Totals, before: Totals) -> VerdictBox:
-    """Return the verdict on a cohort against everyone else, or else on the period against that before."""
+    """Return the verdict on a cohort against everyone else, or else the rates of the period and of that before."""
     if scope.cohort in ("", NO_COHORT):
-        return build_period_verdict(scope, total, before)
+        return build_period_summary(scope, total, before)
     everyone = scope.narrow("cohort", "")
-    return build_sides_verdict(everyone, "cohort", [NO_COHORT, scope.cohort], totals.sum_by_value(everyone, "cohort"))
+    pair = NO_COHORT, scope.cohort
+    comparisons = comparison.compare_sides(everyone, "cohort", pair, totals.sum_by_value(everyone, "cohort"))
+    return build_sides_verdict("cohort", pair, comparisons)
 
 
 class _Period(NamedTuple):

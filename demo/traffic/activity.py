@@ -21,7 +21,7 @@ from registry.releases import stored_releases
 
 DAYS = 28
 TURNS_PER_DAY = 140  # per weekday; a third of that at the weekend
-SUBJECTS = [f"demo-user-{number:02}" for number in range(1, 41)]
+SUBJECTS = [f"demo-user-{number:03}" for number in range(1, 181)]
 HOUR_WEIGHTS = [1 if hour < 7 or hour > 20 else 4 if hour in (12, 13) else 8 for hour in range(24)]  # relative traffic
 SEED = 9
 TURNS_PER_INSERT = 1_000  # turns per insert

@@ -50,7 +50,6 @@ LIVE_RELEASE_ADVICE = RELEASE_ADVICE | {
     Advice.HOLD: "Look into that before you keep it.",
 }
 MOST_FAILED_FIRST = "-2"  # the report by op, sorted
-PERIOD_ADVICE = {Advice.STOP: "Find the ops that fail.", Advice.HOLD: "Find out what changed."}
 
 
 def format_share(share: Proportion) -> str:
@@ -174,14 +173,14 @@ def describe_same_copy(cohort: Cohort) -> str:
     return f"{cohort.name} reads the live release, like {EVERYONE_ELSE}. There is nothing to compare."
 
 
-def build_sides_verdict(scope: ReportFilter, by: str, pair: Sequence[str], sides: Mapping[str, Totals]) -> VerdictBox:
-    """Return the verdict on the second side; on the first one, if the second side is users in no cohort."""
-    other, name = pair if pair[1] != NO_COHORT else (pair[1], pair[0])
+def build_sides_verdict(by: str, pair: tuple[str, str], comparisons: Sequence[MetricComparison]) -> VerdictBox:
+    """Return the verdict on the second side of comparisons."""
+    other, name = pair
     if by == "cohort" and other == NO_COHORT:
         for cohort in Cohort.objects.filter(name=name, flag__in=list(FlagKey)):
             if same := describe_same_copy(cohort):
                 return VerdictBox(same, links=_link_cohort(name))
-    verdict = judge(comparison.compare_sides(scope, by, (other, name), sides))
+    verdict = judge(comparisons)
     advice: Mapping[Advice, str] = COHORT_ADVICE
     if by == "cohort":
         labels, links = [name, other], _link_cohort(name)
@@ -191,18 +190,18 @@ def build_sides_verdict(scope: ReportFilter, by: str, pair: Sequence[str], sides
     return VerdictBox(describe_verdict(verdict, label, other_label, advice), get_tone(verdict), links)
 
 
-def build_period_verdict(scope: ReportFilter, total: Totals, before: Totals) -> VerdictBox:
-    """Return how the period differs from the one before. Users and tasks also differ, so it never says to widen."""
+def build_period_summary(scope: ReportFilter, total: Totals, before: Totals) -> VerdictBox:
+    """Return how often calls failed in the period and in the one before. It claims nothing: tasks differ, too."""
     label = f"Last {scope.days} days" if scope.last is None else format_days(scope)
-    label_before = f"the {scope.days} days before"
-    verdict = judge(comparison.compare_scopes(scope.move_back(), scope, (before, total), days=scope.days))
-    if before.calls or before.turns:
-        text = describe_verdict(verdict, label, label_before, PERIOD_ADVICE)
+    text = f"{label}: {_describe_calls(total.failed, total.calls)}."
+    if before.calls:
+        rate = tables.format_rate(before.failed / before.calls)
+        text += f" In the {scope.days} days before, it was {rate} of {tables.format_count(before.calls)}."
     else:
-        text = f"{label}: {_describe_calls(total.failed, total.calls)}. There are no earlier calls to compare with."
+        text += " There are no earlier calls to compare with."
     parameters = {**scope.list_parameters(), "sort": MOST_FAILED_FIRST}
     ops_url = f"{reverse('admin:report_ops')}?{urlencode(parameters)}"
-    return VerdictBox(text, get_tone(verdict), [("See which ops fail", ops_url)] if total.failed else [])
+    return VerdictBox(text, links=[("See which ops fail", ops_url)] if total.failed else [])
 
 
 def build_ops_verdict(

@@ -26,6 +26,7 @@ from tests.support.console.admin_pages import read_text
 from tests.support.console.role_matrix import create_user_with_role
 from tests.support.console.staff import sign_in
 from tests.support.rows.copy_rows import change_row
+from tests.support.rows.experiment_rows import add_figures
 
 
 def read_home(client: HttpClient) -> str:
@@ -144,10 +145,8 @@ def test_home_needs_few_queries(api: Api, admin_client: HttpClient, django_asser
 def test_home_compares_cohorts_with_other_users(api: Api, admin_client: HttpClient) -> None:
     cohort = Cohort.objects.create(name="copy-b", flag_id=FlagKey.SURFACE, variant="gateway", percentage=25)
     now = timezone.now()
-    for name, failed in (("copy-b", 1), ("", 4)):
-        OpDaily.objects.create(
-            day=now.date(), op="onto.task.get", cohort=name, is_settled=True, calls=20, invalid=failed
-        )
+    add_figures("copy-b", [1, 0], at=now)
+    add_figures("", [2, 2], at=now)
     Turn.objects.create(client="chat", turn="t1", time=now, cohort="copy-b", calls=3, failed=1)
 
     page = read_home(admin_client)
@@ -156,7 +155,7 @@ def test_home_compares_cohorts_with_other_users(api: Api, admin_client: HttpClie
     assert '<td>gateway</td> <td class="ui-number">25%</td> <td class="ui-number">100% of 1</td>' in page
     assert '<td class="ui-number">5.0% of 20</td>' in page
     assert '<td class="ui-number">20% of 20</td>' in page  # no cohort
-    assert "copy-b: not enough data yet: 20 of 50 calls" in page  # as on the cohort's page
+    assert "copy-b: not enough data yet: 2 of 20 users" in page  # as on the cohort's page
 
 
 def test_home_lists_cohorts_that_are_off_or_removed_while_they_have_calls(api: Api, admin_client: HttpClient) -> None:

@@ -1,7 +1,7 @@
 """Experiments with users who were exposed to their arms, and whose calls failed as a test wants it."""
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from analytics.events.models import OperationEvent
@@ -10,6 +10,7 @@ from analytics.experiments.lifecycle import ArmPlan
 from analytics.flags import FlagKey
 from analytics.rollout.experiments import Experiment
 from analytics.rollout.models import Assignment
+from analytics.rollups.models import OpDaily, SubjectFigures
 
 
 def create_experiment(at: datetime, *, variants: Sequence[str] = ("legacy", "hybrid"), **fields: Any) -> Experiment:
@@ -37,3 +38,14 @@ def add_users(
         OperationEvent.objects.bulk_create(
             OperationEvent(**call | (failure if each < failed else success) | fields) for each in range(calls)
         )
+
+
+def add_figures(cohort: str, failures: Sequence[int], *, at: datetime, calls: int = 10, **fields: Any) -> None:
+    """Add the figures of a day that a run would count: of a cohort's users, who failed so often out of `calls`."""
+    begin = at.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    values: dict[str, Any] = {"op": "onto.task.get", "cohort": cohort, "is_settled": True} | fields
+    SubjectFigures.objects.bulk_create(
+        SubjectFigures(subject=f"{cohort}-{number}", begin=begin, calls=calls, failed=failed, **values)
+        for number, failed in enumerate(failures)
+    )
+    OpDaily.objects.create(day=begin.date(), calls=calls * len(failures), invalid=sum(failures), **values)

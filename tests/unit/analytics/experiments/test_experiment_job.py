@@ -12,6 +12,7 @@ from analytics.flags import FlagKey
 from analytics.rollout import assignment
 from analytics.rollout.experiments import Experiment, ExperimentResult
 from analytics.rollout.models import Assignment
+from analytics.rollups.models import SubjectFigures
 from analytics.turns.models import Feedback, ToolSelection
 from audit.models import AuditEntry
 from notifications.models import Notification
@@ -89,6 +90,31 @@ def test_heavy_user_counts_up_to_the_limit() -> None:
     assert (failures["value"], failures["amount"]) == (0.5, [0, 5])
 
 
+def test_interval_is_narrower_where_the_past_of_users_explains_them() -> None:
+    failures = [number % 8 for number in range(40)]
+    for arm in ("tools-control", "tools-b"):
+        add_users(arm, NOON - timedelta(days=3), failures=failures, is_new=False)
+    experiment = create_experiment(NOON, guardrails=[])
+    for arm in ("tools-control", "tools-b"):
+        add_users(arm, NOON + MINUTE, failures=failures)
+
+    with_past = get_metric(measure(experiment), "failure_rate")
+    SubjectFigures.objects.filter(begin__lt=NOON).delete()
+    without = get_metric(measure(experiment, NOON + 2 * HOUR), "failure_rate")
+
+    assert with_past["value"] == without["value"] == pytest.approx(0.35)
+    assert with_past["high"] - with_past["low"] < 0.2 * (without["high"] - without["low"])
+
+
+def test_users_who_all_fail_alike_do_not_differ_by_a_rounding_error() -> None:
+    experiment = create_experiment(NOON, call_limit=7)
+    add_users("tools-control", NOON + MINUTE, failures=[1] * 30, calls=10)
+    add_users("tools-b", NOON + MINUTE, failures=[2] * 30, calls=20)
+
+    assert get_metric(measure(experiment), "failure_rate")["verdict"] == "none"
+    assert experiment.state == "running"
+
+
 def test_turns_tokens_and_thumbs_are_metrics_too() -> None:
     experiment = create_experiment(NOON)
     add_users("tools-b", NOON + MINUTE, failures=[1, 0], session="s", turn="t", client="chat")
@@ -124,7 +150,7 @@ def test_harm_takes_an_experiment_back_and_tells_people(settings: Any) -> None:
     message = Notification.objects.get()
     assert (message.event, message.recipient) == ("experiment.stopped", "pia@example.com")
     assert message.subject == "Surface hybrid was taken back"
-    assert "Failed calls: 60.0% of calls, and 10.0% in the control. Most of it comes from onto.task.get" in message.text
+    assert "Failure rate: 60.0% of calls, and 10.0% in the control. Most of it comes from onto.task.get" in message.text
 
 
 def test_few_users_are_no_proof_but_a_warning_holds_the_step() -> None:
@@ -160,8 +186,12 @@ def test_step_with_too_few_users_waits_until_there_are_more() -> None:
     measure(experiment, NOON + 4 * HOUR)
     assert (experiment.step, "fewer than 20 users a side" in experiment.hold_reason) == (0, True)
 
-    Assignment.objects.create(flag="x", variant="x", cohort="tools-control", subject="one-more", time=NOON)
+    Assignment.objects.create(flag="x", variant="x", cohort="tools-control", subject="silent", time=NOON)
     measure(experiment, NOON + 4 * HOUR + MINUTE)
+    assert experiment.step == 0  # who makes no call tells nothing of failures
+    add_users("tools-control", NOON + 4 * HOUR, failures=[1] * 20, is_new=False)
+    Assignment.objects.create(flag="x", variant="x", cohort="tools-control", subject="tools-control-19", time=NOON)
+    measure(experiment, NOON + 4 * HOUR + 2 * MINUTE)
     assert experiment.hold_reason == ""
     assert experiment.step == 1
 
@@ -200,8 +230,8 @@ def test_hold_is_news_once_although_its_figures_change(settings: Any) -> None:
 
     assert get_metric(figures, "failure_rate")["value"] == 0.75
     message = Notification.objects.get()
-    assert "Failed calls: 60.0% of calls, and 10.0% in the control" in message.text
-    assert AuditEntry.objects.filter(kind="experiment", note__startswith="Failed calls").count() == 1
+    assert "Failure rate: 60.0% of calls, and 10.0% in the control" in message.text
+    assert AuditEntry.objects.filter(kind="experiment", note__startswith="Failure rate").count() == 1
 
 
 def test_day_without_calls_holds() -> None:

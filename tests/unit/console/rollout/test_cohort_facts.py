@@ -8,19 +8,19 @@ import pytest
 from django.test import Client as HttpClient
 from django.urls import reverse
 
-from analytics.events.models import OperationEvent
 from analytics.experiments import cohort_guardrail
 from analytics.experiments.verdicts import Advice
 from analytics.flags import FlagKey
 from analytics.reports.report_filter import NO_COHORT
 from analytics.rollout.models import Assignment, Cohort, Subject
-from analytics.rollups.models import OpDaily
+from analytics.rollups.models import SubjectFigures
 from audit import audit_log
 from audit.models import AuditEntry
 from console.rollout import cohort_facts, cohort_steps
 from tests.support.console.admin_pages import read, read_text
 from tests.support.console.staff import sign_in
 from tests.support.loops import for_each
+from tests.support.rows.experiment_rows import add_figures
 
 pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
 
@@ -29,10 +29,8 @@ AT = datetime.now(UTC)
 
 @pytest.fixture
 def followed() -> Cohort:
-    for cohort, invalid in (("pilot", 5), ("", 40)):
-        OpDaily.objects.create(
-            op="onto.task.get", day=AT.date(), release="r", cohort=cohort, calls=200, invalid=invalid, is_settled=True
-        )
+    add_figures("pilot", [0, 0, 0, 1] * 5, at=AT)
+    add_figures("", [1, 2, 3, 2] * 5, at=AT)
     for number, days in enumerate((40, 40, 2, 0)):
         fields = {"flag": FlagKey.SURFACE, "variant": "gateway", "cohort": "pilot", "subject": f"user-{number}"}
         Assignment.objects.create(**fields, time=AT - timedelta(days=days))
@@ -51,7 +49,7 @@ def test_cohort_page_compares_it_with_everyone_else_and_shows_its_exposures(
     page = read_page(admin_client, followed)
 
     assert "<strong>Failure rate</strong>: 2.5% of 200, others 20% of 200. Better: " in page
-    assert "Not enough data: 0 of 50 turns with a call." in page
+    assert "Not enough data: 0 of 20 users." in page
     assert "pilot, 2 to 4." in page  # the chart's description: two users before the period, four by its end
     assert "pilot: 5% → 25%" in page  # the chart's table
     assert "pia: 5% → 25%" in page
@@ -64,30 +62,34 @@ def test_cohort_page_shows_no_figures_to_those_who_may_not_see_them(followed: Co
         assert heading not in page
 
 
-def add_calls(cohort: str, *, failed: int, total: int) -> None:
-    for number in range(total):
-        error = {"ok": False, "status": 400, "code": "NOT_FOUND"} if number < failed else {"ok": True, "status": 200}
-        fields = {"type": "exec", "op": "onto.task.get", "latency_ms": 1.0, "time": AT + timedelta(seconds=1)}
-        OperationEvent.objects.create(**fields, **error, cohort=cohort)
+def add_subjects(cohort: str, users: int, failed: int, begin: datetime) -> None:
+    """Add users who failed so often, or once more, out of ten calls since a change of the rollout."""
+    SubjectFigures.objects.bulk_create(
+        SubjectFigures(subject=f"{cohort}-{user}", begin=begin, cohort=cohort, calls=10, failed=failed, is_settled=True)
+        for user in range(users)
+    )
 
 
 def test_cohort_page_shows_what_its_guardrail_sees_and_what_it_did(admin_client: HttpClient, followed: Cohort) -> None:
     assert "Stops automatically" not in read_page(admin_client, followed)
     followed.is_guarded = True
     followed.save()
-    add_calls("pilot", failed=1, total=20)
+    SubjectFigures.objects.all().delete()
+    since = AT + timedelta(seconds=1)
+    add_subjects("pilot", 8, 2, since)
     later = AT + timedelta(minutes=1)
 
     page = cohort_facts.describe_guardrail(followed, later)
-    add_calls("pilot", failed=40, total=40)
-    add_calls("", failed=5, total=100)
+    SubjectFigures.objects.all().delete()
+    add_subjects("pilot", 30, 7, since)
+    add_subjects("", 30, 1, since)
     cohort_guardrail.stop_worse_cohorts(later)
     stopped = read_page(admin_client, Cohort.objects.get())
 
-    assert "Stops automatically once 50 calls on both sides show that it is worse." in page
-    assert page.endswith(" UTC: 20 calls, and 0 of others.")
+    assert "Stops automatically once 20 users on both sides show that it is worse." in page
+    assert page.endswith(" UTC: 8 users, and 0 others.")
     assert "Stopped automatically on " in stopped
-    assert "Since the cohort last changed, 68% of 60 calls failed, and 5.0% of 100 calls of others." in stopped
+    assert "Since the cohort last changed, 70% of the calls of 30 users failed, and 10% of the calls" in stopped
     home = read_text(admin_client.get(reverse("admin:index")))
     assert "pilot was stopped automatically on " in home
 
@@ -104,10 +106,9 @@ def manager_client(db: None) -> HttpClient:
 
 
 def write_figures(*, failed: int, others_failed: int) -> None:
-    for name, invalid in (("pilot", failed), ("", others_failed)):
-        OpDaily.objects.create(
-            op="onto.task.get", day=AT.date(), release="r", cohort=name, calls=500, invalid=invalid, is_settled=True
-        )
+    """Write figures of 50 users on each side, of 10 calls each, of which so many failed in all."""
+    for name, total in (("pilot", failed), ("", others_failed)):
+        add_figures(name, [total // 50 + (number < total % 50) for number in range(50)], at=AT)
 
 
 def take_step(http: HttpClient, cohort: Cohort, step: str, *, seen: str = "at 5%") -> str:
@@ -181,15 +182,13 @@ def test_cohort_that_reads_what_everyone_reads_has_no_verdict(manager_client: Ht
 
 
 def test_page_counts_the_same_days_everywhere(manager_client: HttpClient, cohort: Cohort) -> None:
-    for name, calls in (("pilot", 25), ("", 500)):
-        OpDaily.objects.create(
-            op="onto.task.get", day=AT.date(), release="r", cohort=name, calls=calls, is_settled=True
-        )
+    add_figures("pilot", [0] * 12, at=AT)
+    add_figures("", [0] * 50, at=AT)
 
     page = read_page(manager_client, cohort)
 
     assert "about 1 more day at this rate" in page
-    assert "25 of 50 calls; about 1 more day." in page
+    assert "12 of 20 users; about 1 more day." in page
 
 
 def test_step_widens_beyond_the_users_that_the_list_reaches(cohort: Cohort) -> None:
