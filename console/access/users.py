@@ -161,6 +161,7 @@ class AccountAdmin(SignInMixin, UserAdmin[User], AuditedAdmin):
         ("Sign-in", {"fields": ("second_factors", "sessions")}),
     )
     readonly_fields = ("second_factors", "sessions")
+
     list_display = ["username", "roles", "last_sign_in", "may_sign_in", "email"]
     list_filter = ["groups", "is_staff", "is_superuser", "is_active"]
     add_fieldsets = [
@@ -168,6 +169,9 @@ class AccountAdmin(SignInMixin, UserAdmin[User], AuditedAdmin):
         (None, {"fields": ["email"]}),
         ("Roles", {"fields": ["groups"], "description": "Users with a role can sign in to the console."}),
     ]
+
+    def get_go_to_texts(self, row: User) -> tuple[str, str]:
+        return " · ".join(filter(None, [row.username, row.get_full_name()])), "user"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
         return super().get_queryset(request).prefetch_related("groups")

@@ -5,6 +5,7 @@ import posixpath
 import re
 from collections.abc import Iterator
 from itertools import count, pairwise
+from operator import itemgetter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,7 +19,7 @@ from django.utils.safestring import SafeString, mark_safe
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from core.admin.site import GoToResult
+from core.admin.site import GoToResult, NameMatch, match_name
 
 FOLDER = Path(settings.BASE_DIR) / "docs"
 
@@ -114,23 +115,28 @@ def page(request: HttpRequest, name: str) -> HttpResponse:
 
 
 def find_sections(_: HttpRequest, search_text: str) -> Iterator[GoToResult]:
-    """Yield the settings with this name, and the sections of guides with all words of the text, for "Go to"."""
+    """Yield the settings with this name, and the sections of guides with all words of the text, for "Go to".
+
+    The best come first: sections whose heading has the words, then those in which most of the words are whole.
+    """
     text = search_text.casefold()
     words = [word for word in _WORD.findall(text) if len(word) >= MIN_WORD_LENGTH]
-    settings_found, sections_found = [], []
+    settings_found: list[GoToResult] = []
+    sections_found: list[tuple[NameMatch, int, GoToResult]] = []
     for section in _read_sections():
         link = reverse("admin:guide", args=[section.guide]) + (f"#{section.anchor}" if section.anchor else "")
         title = read_title(section.guide)
         settings_found += [
-            GoToResult(name, f"setting, in {title}", f"{link}:~:text={name}", order=8, is_text=True)
+            GoToResult(name, f"setting, in {title}", f"{link}:~:text={name}", order=8)
             for name in section.settings
-            if text.replace(" ", "_") in name.casefold()
+            if all(word in name.casefold() for word in text.replace("_", " ").split())
         ]
         if words and all(any(each.startswith(word) for each in section.words) for word in words):
             about = f"section of {title}" if section.anchor else "guide"
-            sections_found.append(GoToResult(section.title, about, link, order=9, is_text=True))
+            result = GoToResult(section.title, about, link, order=9)
+            sections_found.append((match_name(section.title, text), -len(section.words & set(words)), result))
     yield from settings_found[:MAX_FOUND]
-    yield from sections_found[:MAX_FOUND]
+    yield from (result for *_, result in sorted(sections_found, key=itemgetter(0, 1))[:MAX_FOUND])
 
 
 def list_names() -> list[str]:

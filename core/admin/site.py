@@ -69,11 +69,11 @@ class GoToResult(NamedTuple):
 
 
 def sort_results(results: Iterable[GoToResult], search_text: str) -> list[GoToResult]:
-    """Return the results, best match first."""
+    """Return the results, best match first; equally good ones of the same order stay as their source ranks them."""
 
-    def build_key(each: GoToResult) -> tuple[NameMatch, int, str]:
+    def build_key(each: GoToResult) -> tuple[NameMatch, int]:
         match = NameMatch.ELSEWHERE if each.is_text else match_name(each.matched or each.title, search_text)
-        return match, each.order, each.title
+        return match, each.order
 
     best_by_link: dict[str, GoToResult] = {}
     for each in sorted(results, key=build_key):
@@ -88,9 +88,10 @@ def match_name(name: str, search_text: str) -> NameMatch:
         return NameMatch.WHOLE
     if name.startswith(text):
         return NameMatch.BEGINNING
-    if any(part.startswith(text) for part in _PARTS.split(name)):
+    words, parts = text.split(), _PARTS.split(name)
+    if all(any(part.startswith(word) for part in parts) for word in words):
         return NameMatch.BEGINNING_OF_PART
-    is_inside = all(word in name for word in text.split())
+    is_inside = all(word in name for word in words)
     return NameMatch.INSIDE if is_inside else NameMatch.ELSEWHERE
 
 
