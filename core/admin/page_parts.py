@@ -17,7 +17,7 @@ from django.urls import URLPattern, path, reverse
 from django.utils.dateparse import parse_datetime
 from django.utils.formats import date_format
 from django.utils.text import capfirst
-from django.utils.timezone import localtime
+from django.utils.timezone import localtime, make_aware
 
 from core.admin import base
 
@@ -113,7 +113,9 @@ def _format_value(value: str) -> str:
         time = parse_datetime(value)
     except ValueError:
         return value
-    return date_format(localtime(time) if time.tzinfo else time, "j M Y, H:i") if isinstance(time, datetime) else value
+    if not isinstance(time, datetime):
+        return value
+    return date_format(localtime(time if time.tzinfo else make_aware(time)), "j M Y, H:i e")
 
 
 def render_index_page(request: HttpRequest) -> HttpResponse:

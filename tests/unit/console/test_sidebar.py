@@ -146,3 +146,10 @@ def test_one_tab_is_active(admin_client: Client) -> None:
     assert read_active_titles("/admin/registry/example/") == ["Copy", "Ops"]
     assert read_active_titles("/admin/workspace/task/") == ["System", "Internal records"]
     assert read_active_titles("/admin/reports/funnel/") == ["Reports", "Overview"]
+
+
+@pytest.mark.django_db
+def test_no_two_tabs_of_a_page_have_the_same_title(admin_client: Client) -> None:
+    for path in ("/admin/reports/", "/admin/reports/ops/", "/admin/analytics/turn/", "/admin/registry/connection/"):
+        titles = read_tabs(admin_client, path)
+        assert len(titles) == len(set(titles)) > 1
