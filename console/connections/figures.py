@@ -15,7 +15,7 @@ from django.db.models.functions import RowNumber
 from django.http import HttpRequest
 from django.urls import reverse
 
-from analytics.events.event_filters import NOT_TRIED_IN_ADMIN
+from analytics.events.event_filters import BY_MODEL
 from analytics.events.models import OperationEvent
 from registry.models import REMOTE_KINDS, Connection, Op
 
@@ -32,7 +32,7 @@ EXECUTOR_REASONS = tuple(
 """.split()
 )
 REACHED_EXECUTOR = Q(ok=True) | Q(reason__startswith="upstream_") | Q(reason__in=EXECUTOR_REASONS)
-SENT_CALL = NOT_TRIED_IN_ADMIN & REACHED_EXECUTOR & Q(type=OperationEvent.Type.EXEC, dry_run=False, replayed=False)
+SENT_CALL = BY_MODEL & REACHED_EXECUTOR & Q(type=OperationEvent.Type.EXEC, dry_run=False, replayed=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class ThroughConnectionFilter(admin.SimpleListFilter):
 
 
 def get_figures(connection: Connection, *, at: datetime) -> ConnectionFigures:
-    """Return the figures of the calls that reached the executor. Trials of admins and replays do not count."""
+    """Return the figures of the calls that reached the executor. Only the model's calls count, and no replays."""
     return list_figures([connection], at=at)[connection.pk]
 
 

@@ -74,6 +74,7 @@ def test_figures_count_calls_that_reached_the_executor(api: Api, shop: HttpUpstr
     api.exec(READ, {})  # invalid_args
     api.exec("shop.order.find")  # unknown_op
     api.exec("onto.task.list", {})  # runs elsewhere
+    api.exec(READ, {"order_id": "7"}, Gateway_Purpose="context")  # for the chat's page
     try_op(admin_client, READ, {"order_id": "7"})
     event_log.flush()
 
