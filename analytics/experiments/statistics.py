@@ -208,13 +208,17 @@ def compare_arms(control: ArmMoments, arm: ArmMoments, test: MetricTest) -> ArmR
     if isclose(second.value, first.value, rel_tol=_ROUNDING):
         difference = 0.0  # else users who all fail alike would differ by the last digit, without any variance
     subjects = first.subjects + second.subjects
+    counted = [each.subjects if test.kind == MetricKind.MEAN else each.counted for each in (control, arm)]
+    has_too_few = min(counted) < MIN_SUBJECTS
+    if has_too_few and not variance:  # that few subjects are alike does not say that all are
+        return ArmResult(difference, None, None, 1.0, ArmVerdict.WAIT)
     if test.tails == 1:
         result = _test_harm(difference, variance, subjects, test)
     else:
         half = compute_half_width(variance, subjects, alpha=test.alpha, tuning=test.tuning)
         p = compute_p_value(difference, variance, subjects, alpha=test.alpha, tuning=test.tuning)
         result = ArmResult(difference, difference - half, difference + half, p, _judge(difference, half, test))
-    if min(each.subjects if test.kind == MetricKind.MEAN else each.counted for each in (control, arm)) < MIN_SUBJECTS:
+    if has_too_few:
         return ArmResult(result.difference, result.low, result.high, result.p, ArmVerdict.WAIT)
     return result
 

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analytics.experiments import statistics
-from analytics.experiments.statistics import ArmMoments, ArmVerdict, MetricKind, MetricTest
+from analytics.experiments.statistics import ArmMoments, ArmResult, ArmVerdict, MetricKind, MetricTest
 
 Pairs = Sequence[Sequence[float]]
 
@@ -124,6 +124,13 @@ def test_verdict_needs_twenty_subjects_with_something_to_count(
     result = statistics.compare_arms(rate(250, 500), arm, failures(500))
 
     assert (result.verdict, result.difference) == (verdict, pytest.approx(difference) if difference else difference)
+
+
+@pytest.mark.parametrize("tails", [1, 2])
+def test_few_subjects_that_are_alike_have_no_interval(tails: int) -> None:
+    few = statistics.compare_arms(rate(0, 3), rate(3, 3), failures(400, tails=tails))
+
+    assert few == ArmResult(1.0, None, None, 1.0, ArmVerdict.WAIT)
 
 
 def test_without_any_failure_there_is_no_difference() -> None:
