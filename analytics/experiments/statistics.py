@@ -17,7 +17,8 @@ from enum import StrEnum
 from itertools import combinations_with_replacement
 from math import exp, inf, isclose, lgamma, log, log1p, sqrt
 
-MIN_SUBJECTS = 20  # of each arm, and of each with a past; with fewer, the variance is not known well enough
+MIN_SUBJECTS = 20  # of each arm; with fewer, its variance is not known well enough
+MIN_PAST_SUBJECTS = 100  # with a past, of each arm; with fewer, a few heavy users decide how much the past explains
 CONCENTRATION = 100  # of the prior on the observed split: as if 100 subjects had been assigned as planned
 
 # The search for the p-value of one tail ends as that of GrowthBook's gbstats, so that both give the same figures.
@@ -229,9 +230,10 @@ def _adjust_by_past(
     """Return the estimates, each minus θ times its arm's mean of the linearised past, with θ the slope within the arms.
 
     These means differ by chance only, because nobody had been assigned yet, so that the difference stays unbiased. The
-    estimates are unchanged if an arm has fewer than MIN_SUBJECTS with a past, or if all pasts are equal. GrowthBook's
-    gbstats (RegressionAdjustedRatioStatistic) linearises the past of each arm around its own ratio. Around the ratio of
-    both, an arm without calls before needs no exception. Where both ratios are equal, as expected, so are the results.
+    estimates are unchanged if an arm has fewer than MIN_PAST_SUBJECTS with a past, or if all pasts are equal.
+
+    GrowthBook's gbstats (RegressionAdjustedRatioStatistic) linearises the past of each arm around its own ratio. Around
+    the ratio of both, an arm without calls before needs no exception. Where both ratios are equal, so are the results.
     """
     pasts = _linearise_pasts(arms, estimates, kind)
     squares = sum(past.subjects * past.variance for past in pasts)
@@ -246,7 +248,7 @@ def _linearise_pasts(
     arms: Sequence[ArmMoments], estimates: Sequence[MetricEstimate], kind: MetricKind
 ) -> list["_LinearisedPast"]:
     """Return the past of each arm as one figure a subject; none if an arm has too few subjects with a past."""
-    pairs = [(arm, arm.past) for arm in arms if arm.past is not None and arm.past.subjects >= MIN_SUBJECTS]
+    pairs = [(arm, arm.past) for arm in arms if arm.past is not None and arm.past.subjects >= MIN_PAST_SUBJECTS]
     if len(pairs) < len(arms):
         return []
     before = sum(arm.subjects * past.denominator for arm, past in pairs)

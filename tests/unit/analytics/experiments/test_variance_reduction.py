@@ -53,7 +53,7 @@ def cut_past(subjects: Sequence[Subject]) -> list[Subject]:
     return [(a, b, 0, 0) for a, b, _, _ in subjects]
 
 
-CONTROL, ARM = (draw_subjects(random.Random(seed), 60 + seed) for seed in (1, 2))
+CONTROL, ARM = (draw_subjects(random.Random(seed), 180 + seed) for seed in (1, 2))
 
 
 def test_ratio_is_adjusted_by_the_regression_on_the_past() -> None:
@@ -102,7 +102,7 @@ def test_mean_counts_subjects_without_a_past_as_the_mean() -> None:
         (cut_past(CONTROL), cut_past(ARM)),
         (CONTROL, cut_past(ARM)),  # one arm of newcomers
         ([(a, b, 0.1, 0.3) for a, b, _, _ in CONTROL], [(a, b, 0.1, 0.3) for a, b, _, _ in ARM]),  # all pasts equal
-        ([(a, b, d, d) for a, b, _, d in CONTROL[:19]], ARM),  # fewer than 20 with a past
+        ([(a, b, c, b) for a, b, c, _ in CONTROL[:99]], ARM),  # fewer than 100 with a past
     ],
 )
 def test_result_is_the_plain_one_to_the_last_digit_where_the_past_says_nothing(
@@ -117,7 +117,7 @@ def test_past_makes_the_interval_narrower_and_keeps_the_difference() -> None:
     generator = random.Random(7)
     runs = []
     for _ in range(60):
-        control, arm = draw_subjects(generator, 150), draw_subjects(generator, 150, harm=0.125)
+        control, arm = draw_subjects(generator, 200), draw_subjects(generator, 200, harm=0.125)
         adjusted = statistics.compare_arms(sum_up(control), sum_up(arm), RATIO)
         plain = statistics.compare_arms(sum_up(cut_past(control)), sum_up(cut_past(arm)), RATIO)
         runs.append((adjusted.difference or 0, width_of(adjusted) / width_of(plain)))
