@@ -19,6 +19,7 @@ from math import exp, inf, isclose, lgamma, log, log1p, sqrt
 
 MIN_SUBJECTS = 20  # of each arm; with fewer, its variance is not known well enough
 MIN_PAST_SUBJECTS = 100  # with a past, of each arm; with fewer, a few heavy users decide how much the past explains
+MIN_TUNING, MAX_GUARDRAIL_TUNING = 400, 1_000  # subjects
 CONCENTRATION = 100  # of the prior on the observed split: as if 100 subjects had been assigned as planned
 
 # The search for the p-value of one tail ends as that of GrowthBook's gbstats, so that both give the same figures.
@@ -295,6 +296,25 @@ class _LinearisedPast:
         return MetricEstimate(
             estimate.subjects, estimate.value - theta * self.mean, max(0.0, estimate.variance - explained)
         )
+
+
+def choose_tuning(planned_subjects: int) -> int:
+    """Return the tuning of a test for the subjects of both arms that are planned.
+
+    A smaller one, such as the subjects of one arm, spends most of alpha while few subjects are there, whose variance is
+    not known well: 5 to 8% of simulated experiments without a difference got a verdict. With this one at most 5% did
+    (docs/experiments.md).
+    """
+    return max(2 * planned_subjects, MIN_TUNING)
+
+
+def choose_guardrail_tuning(planned_subjects: int) -> int:
+    """Return the tuning of a guardrail, which has to find harm while few subjects have seen it, however many will.
+
+    With 1,000, a failure rate of 20% that doubles was found before 400 subjects in 96% of simulated experiments; with
+    8,000, which fits 4,000 planned subjects, in half of them.
+    """
+    return min(choose_tuning(planned_subjects), MAX_GUARDRAIL_TUNING)
 
 
 def _judge(difference: float, half: float, test: MetricTest) -> ArmVerdict:

@@ -133,6 +133,14 @@ def test_few_subjects_that_are_alike_have_no_interval(tails: int) -> None:
     assert few == ArmResult(1.0, None, None, 1.0, ArmVerdict.WAIT)
 
 
+@pytest.mark.parametrize(
+    ("planned", "verdicts", "guardrails"), [(0, 400, 400), (300, 600, 600), (5_000, 10_000, 1_000)]
+)
+def test_tuning_follows_the_planned_subjects(planned: int, verdicts: int, guardrails: int) -> None:
+    assert statistics.choose_tuning(planned) == verdicts
+    assert statistics.choose_guardrail_tuning(planned) == guardrails
+
+
 def test_without_any_failure_there_is_no_difference() -> None:
     result = statistics.compare_arms(rate(0, 100), rate(0, 100), failures(400))
 
