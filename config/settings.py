@@ -244,6 +244,10 @@ GATEWAY_NOTIFY_URL = env.read_url("GATEWAY_NOTIFY_URL", example="https://hooks.a
 GATEWAY_NOTIFY_SECRET = env.read_webhook_secret(
     "GATEWAY_NOTIFY_SECRET", required_for="GATEWAY_NOTIFY_URL" if GATEWAY_NOTIFY_URL else ""
 )
+# The incoming webhook of a chat tool, for the same messages as text.
+GATEWAY_NOTIFY_CHAT_URL = env.read_url(
+    "GATEWAY_NOTIFY_CHAT_URL", example="https://hooks.slack.com/services/T000/B000/XXXX"
+)
 
 _log_level = env.read_choice("LOG_LEVEL", choices=["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"], default="INFO")
 LOGGING = {
@@ -264,6 +268,7 @@ LOGGING = {
                 CHAT_GATEWAY_KEY,
                 EMAIL_HOST_PASSWORD,
                 GATEWAY_NOTIFY_SECRET,
+                GATEWAY_NOTIFY_CHAT_URL,
                 *(urlsplit(url).password or "" for url in CELERY_BROKER_URL.split(";")),
             ],
         }

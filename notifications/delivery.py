@@ -5,6 +5,7 @@ import hashlib
 import hmac
 import logging
 import smtplib
+from collections.abc import Callable
 from datetime import datetime, timedelta
 
 import orjson
@@ -30,6 +31,8 @@ WEBHOOK_MS = 10_000
 MAX_RESPONSE_BYTES = 10_000
 MAX_SENT_AT_ONCE = 200
 KEPT = timedelta(days=30)
+# In the texts of chat tools, <!channel> would notify everyone. & is replaced first.
+CHAT_ENTITIES = (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"))
 
 State = Notification.State
 
@@ -75,10 +78,7 @@ def _query_due() -> QuerySet[Notification]:
 
 def _send(notification: Notification) -> bool:
     try:
-        if notification.channel == Notification.Channel.EMAIL:
-            _send_email(notification)
-        else:
-            _call_webhook(notification)
+        SENDERS[Notification.Channel(notification.channel)](notification)
     except NotDelivered as error:
         _record_failure(notification, str(error))
         return False
@@ -136,23 +136,38 @@ def _call_webhook(notification: Notification) -> None:
                 "text": notification.text,
                 "link": notification.link,
                 "by": notification.by,
+                **notification.details,
             },
         }
     )
+    _post(settings.GATEWAY_NOTIFY_URL, body, _sign(str(notification.pk), timezone.now(), body), "webhook")
+
+
+def _post_to_chat(notification: Notification) -> None:
+    """Send the text to the incoming webhook of a chat tool, as Slack has it and Mattermost and others take it."""
+    if not settings.GATEWAY_NOTIFY_CHAT_URL:
+        raise NotDelivered("GATEWAY_NOTIFY_CHAT_URL is not set.")
+    text = f"*{notification.subject}*\n{notification.text}\n{notification.link}"
+    for character, entity in CHAT_ENTITIES:
+        text = text.replace(character, entity)
+    _post(settings.GATEWAY_NOTIFY_CHAT_URL, orjson.dumps({"text": text}), {}, "chat tool")
+
+
+def _post(url: str, body: bytes, headers: dict[str, str], target: str) -> None:
     try:
         response = http.request(
             "POST",
-            settings.GATEWAY_NOTIFY_URL,
-            headers={"content-type": "application/json", **_sign(str(notification.pk), timezone.now(), body)},
+            url,
+            headers={"content-type": "application/json", **headers},
             body=body,
             deadline=Deadline.after(milliseconds=WEBHOOK_MS),
             max_bytes=MAX_RESPONSE_BYTES,
             follow_redirects=False,
         )
     except http.OutgoingError as error:
-        raise NotDelivered(f"The webhook did not accept it: {error}") from None
+        raise NotDelivered(f"The {target} did not accept it: {error}") from None
     if not 200 <= response.status < 300:
-        raise NotDelivered(f"The webhook answered {response.status}.")
+        raise NotDelivered(f"The {target} answered {response.status}.")
 
 
 def _sign(id: str, at: datetime, body: bytes) -> dict[str, str]:
@@ -162,3 +177,10 @@ def _sign(id: str, at: datetime, body: bytes) -> dict[str, str]:
     key = base64.b64decode(settings.GATEWAY_NOTIFY_SECRET.removeprefix("whsec_"))
     digest = base64.b64encode(hmac.new(key, signed, hashlib.sha256).digest()).decode()
     return {"webhook-id": id, "webhook-timestamp": timestamp, "webhook-signature": f"v1,{digest}"}
+
+
+SENDERS: dict[Notification.Channel, Callable[[Notification], None]] = {
+    Notification.Channel.EMAIL: _send_email,
+    Notification.Channel.WEBHOOK: _call_webhook,
+    Notification.Channel.CHAT: _post_to_chat,
+}

@@ -11,5 +11,5 @@ MANIFEST = Manifest(
         Job("notifications.delete_old", delivery.delete_old, timedelta(hours=1)),
     ],
     areas={"notifications": ["notifications.notification"]},
-    settings=["EMAIL_URL", "EMAIL_FROM", "GATEWAY_NOTIFY_URL", "GATEWAY_NOTIFY_SECRET"],
+    settings=["EMAIL_URL", "EMAIL_FROM", "GATEWAY_NOTIFY_URL", "GATEWAY_NOTIFY_SECRET", "GATEWAY_NOTIFY_CHAT_URL"],
 )

@@ -14,6 +14,7 @@ class Notification(LeasedRow):
     class Channel(models.TextChoices):
         EMAIL = "email", "e-mail"
         WEBHOOK = "webhook", "webhook"
+        CHAT = "chat", "chat tool"
 
     class State(models.TextChoices):
         WAITING = "waiting", "waiting"
@@ -22,11 +23,13 @@ class Notification(LeasedRow):
 
     id = models.UUIDField(primary_key=True, default=uuid4, editable=False)
     channel = models.CharField(max_length=10, choices=Channel)
-    recipient = models.CharField(max_length=254, blank=True, help_text="E-mail address; empty for the webhook.")
+    recipient = models.CharField(max_length=254, blank=True, help_text="E-mail address; else empty.")
     event = models.CharField(max_length=40, help_text="What happened, such as review.asked.")
     subject = models.CharField(max_length=200)
     text = models.TextField()
     link = models.CharField(max_length=500, blank=True, help_text="The page to open.")
+    # A database default, because processes of the previous version insert rows without this column.
+    details = models.JSONField(default=dict, blank=True, db_default={}, help_text="The same for programs.")
     by = models.CharField(max_length=150)
     state = models.CharField(max_length=10, choices=State, default=State.WAITING)
     attempts = models.PositiveSmallIntegerField(default=0)
@@ -49,10 +52,15 @@ class Notification(LeasedRow):
                 name="notification_sent_has_time",
             ),
             models.CheckConstraint(
-                condition=Q(channel="email") & ~Q(recipient="") | Q(channel="webhook", recipient=""),
+                condition=Q(channel="email") & ~Q(recipient="") | Q(channel__in=["webhook", "chat"], recipient=""),
                 name="notification_email_has_recipient",
             ),
         ]
 
     def __str__(self) -> str:
-        return f"{self.event} to {self.recipient or 'the webhook'}"
+        return f"{self.event} to {self.target}"
+
+    @property
+    def target(self) -> str:
+        """Where it goes: an e-mail address, the webhook or the chat tool."""
+        return self.recipient or f"the {self.get_channel_display()}"

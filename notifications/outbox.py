@@ -2,8 +2,9 @@
 
 import logging
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
 
 from celery import current_app
 from django.conf import settings
@@ -23,21 +24,26 @@ Channel = Notification.Channel
 
 @dataclass(frozen=True, slots=True)
 class OutgoingMessage:
-    """What happened, in words: `event` names it for programs, `path` is the page of the gateway to open."""
+    """What happened, in words: `event` names it for programs, `path` is the page of the gateway to open.
+
+    `details` are JSON values for programs, which the webhook gets as well.
+    """
 
     event: str
     subject: str
     text: str
     path: str
     by: str
+    details: dict[str, Any] = field(default_factory=dict)
 
 
 def notify(message: OutgoingMessage, *, recipients: Iterable[str], at: datetime) -> list[Notification]:
-    """Store a message for each e-mail address and for the webhook, if they are configured, and wake a worker."""
+    """Store a message for each e-mail address, the webhook and the chat tool, if they are configured. Wake a worker."""
     link = f"{settings.GATEWAY_URL}{message.path}"
     addresses = list(dict.fromkeys(filter(None, recipients))) if settings.GATEWAY_SENDS_EMAIL else []
     targets = [(Channel.EMAIL, address) for address in addresses]
     targets += [(Channel.WEBHOOK, "")] if settings.GATEWAY_NOTIFY_URL else []
+    targets += [(Channel.CHAT, "")] if settings.GATEWAY_NOTIFY_CHAT_URL else []
     rows = Notification.objects.bulk_create(
         Notification(
             channel=channel,
@@ -46,6 +52,7 @@ def notify(message: OutgoingMessage, *, recipients: Iterable[str], at: datetime)
             subject=message.subject[:200],
             text=message.text,
             link=link[:500],
+            details=message.details,
             by=message.by[:150],
             held_until=Now(),
             created_at=at,

@@ -14,6 +14,7 @@ from audit import audit_log
 from audit.models import AuditEntry
 from notifications import outbox
 from notifications.outbox import OutgoingMessage
+from notifications.recipients import find_emails
 from registry.models import Release, ReviewComment, ReviewRequest, ScheduledPublish
 from registry.models.review import Person
 from registry.releases import stored_releases
@@ -72,9 +73,7 @@ def find_addresses(names: Iterable[str]) -> list[str]:
 
 def find_reviewer_addresses(*, but: str) -> list[str]:
     """Return the e-mail addresses of the people who can approve, except one person."""
-    users = User.objects.with_perm("registry.add_release", backend="django.contrib.auth.backends.ModelBackend")
-    reviewers = users.filter(is_staff=True).exclude(username=but).exclude(email="")
-    return list(reviewers.order_by("pk").values_list("email", flat=True).distinct())
+    return find_emails("registry.add_release", but=but)
 
 
 def describe_reach(*, by: str) -> str:
@@ -84,10 +83,12 @@ def describe_reach(*, by: str) -> str:
         reached.append("1 person who can approve gets an e-mail" if count == 1 else f"{count} people get an e-mail")
     if settings.GATEWAY_NOTIFY_URL:
         reached.append("the webhook is called")
+    if settings.GATEWAY_NOTIFY_CHAT_URL:
+        reached.append("the chat tool gets a message")
     if reached:
-        text = " and ".join(reached)
+        text = get_text_list(reached, "and")
         return f"{text[0].upper()}{text[1:]}."
-    return "Nobody gets a message: no reviewer can be reached by e-mail or webhook. Tell someone who can publish."
+    return "Nobody gets a message: no reviewer can be reached by e-mail, webhook or chat. Tell someone who can publish."
 
 
 class ReviewRefused(Exception):

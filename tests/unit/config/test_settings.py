@@ -105,6 +105,7 @@ INVALID = [
     ("EMAIL_URL", "pigeon://user:hunter2@host", MAIL),
     ("EMAIL_FROM", "The gateway", "is 'The gateway'; set it to a name without spaces, such as gateway@localhost."),
     ("GATEWAY_NOTIFY_URL", "hooks.acme.com/?key=hunter2", URL),
+    ("GATEWAY_NOTIFY_CHAT_URL", "hooks.slack.com/hunter2", URL),
     ("GATEWAY_NOTIFY_SECRET", "hunter2", "is not a secret of 24 or more bytes"),
     ("GATEWAY_NOTIFY_SECRET", "whsec_aHVudGVyMg==", "is not a secret of 24 or more bytes"),
     ("GATEWAY_REVIEW_REQUIRED", "maybe", "is 'maybe'; set it to true or false."),

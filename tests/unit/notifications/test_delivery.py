@@ -1,10 +1,9 @@
 """A notification is sent once, tried again if that fails, and never lost: its row tells what happened."""
 
 import base64
-import hashlib
-import hmac
 import smtplib
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_network
 from typing import Any
@@ -17,6 +16,7 @@ from django.core.mail import EmailMessage
 from django.db import IntegrityError, transaction
 from django.db.models.functions import Now
 from django.utils import timezone
+from standardwebhooks import Webhook, WebhookVerificationError
 
 from core.background import leases
 from notifications import delivery, outbox
@@ -63,13 +63,23 @@ def test_each_address_gets_one_mail_with_the_link() -> None:
     assert set(Notification.objects.values_list("state", "attempts")) == {("sent", 1)}
 
 
-def test_webhook_gets_signed_json(webhook: Server) -> None:
+def read_request(server: Server) -> tuple[dict[str, str], bytes]:
+    """Return the headers and the body of the first request."""
+    head, _, body = server.requests[0].partition(b"\r\n\r\n")
+    lines = (line.split(": ", 1) for line in head.decode().split("\r\n")[1:])
+    return {name.lower(): value for name, value in lines}, body
+
+
+def test_webhook_gets_json_that_a_receiver_can_verify(webhook: Server) -> None:
     (row,) = notify()
 
     assert delivery.send_due() == 1
 
-    head, _, body = webhook.requests[0].partition(b"\r\n\r\n")
-    headers = dict(line.lower().split(": ", 1) for line in head.decode().split("\r\n")[1:])
+    headers, body = read_request(webhook)
+    Webhook(f"whsec_{SECRET}").verify(body, headers)
+    with pytest.raises(WebhookVerificationError):
+        Webhook(f"whsec_{SECRET}").verify(body.replace(b"2 ops", b"3 ops"), headers)
+    assert headers["webhook-id"] == str(row.pk)
     assert orjson.loads(body) == {
         "type": "review.asked",
         "timestamp": AT.isoformat(),
@@ -80,11 +90,39 @@ def test_webhook_gets_signed_json(webhook: Server) -> None:
             "by": "ann",
         },
     }
-    assert headers["webhook-id"] == str(row.pk)
-    signed = f"{row.pk}.{headers['webhook-timestamp']}.".encode() + body
-    assert head.split(b"webhook-signature: v1,")[1].split(b"\r\n")[0] == base64.b64encode(
-        hmac.new(b"k" * 32, signed, hashlib.sha256).digest()
-    )
+
+
+def test_webhook_gets_details_for_programs(webhook: Server) -> None:
+    outbox.notify(replace(MESSAGE, details={"alerts": [{"id": 7}]}), recipients=[], at=AT)
+
+    delivery.send_due()
+
+    data = orjson.loads(read_request(webhook)[1])["data"]
+    assert (data["alerts"], data["by"]) == ([{"id": 7}], "ann")
+
+
+def test_chat_tool_gets_text_that_pings_nobody(webhook: Server, settings: Any) -> None:
+    settings.GATEWAY_NOTIFY_CHAT_URL, settings.GATEWAY_NOTIFY_URL = settings.GATEWAY_NOTIFY_URL, ""
+    (row,) = outbox.notify(replace(MESSAGE, text="<!channel> a & b"), recipients=[], at=AT)
+
+    assert delivery.send_due() == 1
+
+    headers, body = read_request(webhook)
+    link = "https://gateway.acme.com/admin/x/"
+    assert orjson.loads(body) == {"text": f"*{MESSAGE.subject}*\n&lt;!channel&gt; a &amp; b\n{link}"}
+    assert "webhook-signature" not in headers
+    assert str(row) == "review.asked to the chat tool"
+
+
+def test_chat_tool_that_fails_is_named(webhook: Server, settings: Any) -> None:
+    settings.GATEWAY_NOTIFY_CHAT_URL, settings.GATEWAY_NOTIFY_URL = settings.GATEWAY_NOTIFY_URL, ""
+    webhook.answers = lambda _: build_response(b"no_text", "400 Bad Request", Connection="close")
+    (row,) = notify()
+
+    delivery.send_due()
+
+    row.refresh_from_db()
+    assert row.last_error == "The chat tool answered 400."
 
 
 def test_webhook_that_fails_is_called_again_later(webhook: Server) -> None:
@@ -207,7 +245,15 @@ def test_finished_ones_are_deleted_after_a_month() -> None:
 
 
 @pytest.mark.parametrize(
-    "fields", [{"state": "sent"}, {"state": "odd"}, {"recipient": ""}, {"channel": "webhook"}, {"channel": "pigeon"}]
+    "fields",
+    [
+        {"state": "sent"},
+        {"state": "odd"},
+        {"recipient": ""},
+        {"channel": "webhook"},
+        {"channel": "chat"},
+        {"channel": "pigeon"},
+    ],
 )
 def test_row_that_cannot_be_is_refused(fields: dict[str, str]) -> None:
     row = notify("ben@acme.com")[0]
