@@ -12,9 +12,10 @@ from typing import Any
 import orjson
 from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
+from django.utils import timezone
 from prometheus_client import Counter, Gauge
 
-from analytics.events.models import OperationEvent
+from analytics.events.models import EventLoss, OperationEvent
 from core.background.write_behind import WriteBehindBuffer
 from core.database.deadlines import Statement, execute_together
 
@@ -74,15 +75,21 @@ def count_queued() -> int:
 
 
 def update_metrics() -> None:
-    """Update how many events wait in this process and how many it has lost. The poller calls this."""
-    global _counted_as_lost
+    """Update how many events wait in this process and how many it has lost. Store the losses, for alerts.
+
+    The poller calls this. It does not while the database is away, so a loss is stored when the database is back.
+    """
+    global _counted_as_lost, _stored_as_lost
     lost = _buffer.lost
     EVENTS_LOST.inc(lost - _counted_as_lost)
     _counted_as_lost = lost
     EVENTS_BUFFERED.set(len(_buffer))
+    if lost > _stored_as_lost:
+        EventLoss.objects.create(time=timezone.now(), count=lost - _stored_as_lost)
+        _stored_as_lost = lost
 
 
-_counted_as_lost = 0
+_counted_as_lost = _stored_as_lost = 0
 _buffer = WriteBehindBuffer("events", write_events, capacity=BUFFER_SIZE)
 
 

@@ -23,6 +23,7 @@ MANIFEST = Manifest(
         ],
         "Figures and jobs": [
             ModelList("Daily figures", "analytics.OpDaily", "the sums behind the reports, by op and day"),
+            ModelList("Lost events", "analytics.EventLoss", "events that could not be written"),
             ModelList("Rollups", "analytics.Rollup", "progress of the daily totals"),
             ModelList("Saved views", "analytics.SavedView", "filters that people saved on reports and lists"),
             ModelList(

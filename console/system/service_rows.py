@@ -4,6 +4,7 @@ from django.contrib import admin, messages
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 
+from analytics.events.models import EventLoss
 from analytics.rollups.models import OpDaily, Rollup
 from console.log_pages import RELEASE_FILTER, LogAdmin
 from core.admin import base
@@ -70,7 +71,10 @@ class PeriodicJobAdmin(base.ReadOnlyMixin, base.ModelAdmin[PeriodicJob]):
 
 @admin.register(Notification)
 class NotificationAdmin(LogAdmin):
-    empty = "No messages yet. Reviews and scheduled publishing send them, if EMAIL_URL or GATEWAY_NOTIFY_URL is set."
+    empty = (
+        "No messages yet. Alerts, reviews and scheduled publishing send them, if EMAIL_URL, GATEWAY_NOTIFY_URL or "
+        "GATEWAY_NOTIFY_CHAT_URL is set."
+    )
     date_hierarchy = "created_at"
     list_display = ["created_at", "subject", "target", "state", "attempts", "last_error", "sent_at"]
     list_display_links = ["created_at", "subject"]
@@ -79,6 +83,7 @@ class NotificationAdmin(LogAdmin):
     fields = [
         "subject",
         "text",
+        "details",
         "link",
         ("channel", "target"),
         ("event", "by"),
@@ -94,7 +99,7 @@ class NotificationAdmin(LogAdmin):
 
     @admin.display(description="To", ordering="recipient")
     def target(self, notification: Notification) -> str:
-        return notification.recipient or "webhook"
+        return notification.target
 
     @admin.action(description="Send the failed ones again", permissions=["send"])
     def send_again(self, request: HttpRequest, queryset: QuerySet[Notification]) -> None:
@@ -144,6 +149,14 @@ class RollupAdmin(LogAdmin):
     date_hierarchy = "counted_at"
     list_display = ["name", "settled_until", "counted_at"]
     search_fields = ["name"]
+
+
+@admin.register(EventLoss)
+class EventLossAdmin(LogAdmin):
+    shows_seconds = True
+    empty = "No events were lost. If the database is away for long, some cannot be written."
+    date_hierarchy = "time"
+    list_display = ["time", "count"]
 
 
 @admin.register(StoredFile)

@@ -105,6 +105,19 @@ def unlock(attempts: QuerySet[AccessAttempt], *, by: str) -> int:
     return count
 
 
+def count_locks(at: datetime) -> int:
+    """Return how many accounts, addresses, and accounts from one address have too many wrong passwords."""
+    attempts = AccessAttempt.objects.filter(attempt_time__gte=at - settings.AXES_COOLOFF_TIME).order_by()
+    return sum(
+        attempts.values(*fields).annotate(failures=Sum("failures_since_start")).filter(failures__gte=limit).count()
+        for fields, limit in (
+            (["username", "ip_address"], PAIR_LIMIT),
+            (["ip_address"], ADDRESS_LIMIT),
+            (["username"], ACCOUNT_LIMIT),
+        )
+    )
+
+
 def _is_known_address(request: Any, credentials: dict[str, Any] | None) -> bool:
     """Return whether the user signed in from this address recently.
 

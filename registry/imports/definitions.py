@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any, cast
 
 from django.db import transaction
-from django.db.models import F
+from django.db.models import Count, F
 
 from registry.drafts import bulk_writes
 from registry.drafts.merge import MergeReport, iterate_ops_of_source, merge_ops
@@ -96,6 +96,19 @@ def clear_seen(connection: Connection) -> None:
 def list_changed(connection: Connection) -> list[UpstreamDefinition]:
     """Return the definitions that wait for approval."""
     return list(connection.definitions.exclude(approved_digest="").exclude(seen_digest=F("approved_digest")))
+
+
+def count_changed() -> dict[str, int]:
+    """Return how many definitions wait for approval, by connection. Those without any are not in it."""
+    changed = UpstreamDefinition.objects.exclude(approved_digest="").exclude(seen_digest=F("approved_digest"))
+    counts = changed.order_by().values("connection__name").annotate(count=Count("pk"))
+    return dict(counts.values_list("connection__name", "count"))
+
+
+def map_connections(ops: Collection[str]) -> dict[str, str]:
+    """Return the name of the connection that runs each op, as the draft has it."""
+    rows = Op.objects.filter(op__in=ops, connection__isnull=False)
+    return dict(rows.values_list("op", "connection__name"))
 
 
 def list_new(connection: Connection) -> list[UpstreamDefinition]:

@@ -14,7 +14,7 @@ from django.utils import timezone
 from playwright.sync_api import Browser, sync_playwright
 from pytest_django.plugin import DjangoDbBlocker
 
-from analytics.events.models import OperationEvent
+from analytics.events.models import EventLoss, OperationEvent
 from analytics.flags import FlagKey
 from analytics.reports.models import SavedView
 from analytics.rollout.models import Assignment, Cohort, Flag
@@ -149,6 +149,7 @@ def _rows(server: Server) -> dict[str, Any]:
     flag = Flag.objects.get_or_create(key=FlagKey.SURFACE)[0]
     Cohort.objects.get_or_create(flag=flag, name="pilot", defaults={"variant": "gateway", "percentage": 5})
     Assignment.objects.create(flag=flag.key, variant="gateway", cohort="pilot", subject="demo-user", time=at)
+    EventLoss.objects.create(time=at, count=3)
     UsedConfirmation.objects.create(digest="0" * 64, client=Client.objects.first(), op="onto.task.delete", used_at=at)
     create_remote_rows(at)
     user, key = User.objects.order_by("pk")[0], ApiKey.objects.order_by("pk")[0]

@@ -14,7 +14,7 @@ from django.test import override_settings
 from django.utils import timezone
 
 from analytics.events import event_log
-from analytics.events.models import OperationEvent
+from analytics.events.models import EventLoss, OperationEvent
 from analytics.flags import FlagKey
 from analytics.reports.models import SavedView
 from analytics.rollout import exposures
@@ -131,6 +131,7 @@ def row_of_every_model(api: Api) -> None:
     exposures.record_exposures([details], subject="ana", source="", at=timezone.now())
     rollup_job.run_rollup(timezone.now())
     ToolSelection.objects.create(time=timezone.now(), client="chat", turn="t1", toolset="0123", missed=["send_email"])
+    EventLoss.objects.create(time=timezone.now(), count=3)
     Feedback.objects.create(time=timezone.now(), client="chat", turn="t1", thumb="down", reason="<b>Wrong task</b>")
     exposures.flush()
     exposures.flush_subjects()

@@ -255,11 +255,14 @@ def test_changed_definition_is_shown_and_approved(
     assert "2 changed." in page
     assert "2 definitions changed upstream. Calls still follow the imported definitions." in page
     assert api.exec("pets.pet.list")["ok"] is True
+    assert definitions.count_changed() == {pets.name: 2}  # what alerts watch
+    assert definitions.map_connections(["pets.pet.list", "pets.none"]) == {"pets.pet.list": pets.name}
 
     changes = read(admin_client.get(url_of("changes", pets)))
     assert "<ins>" in changes
     assert "It is no longer in the document. Approving retires the op." in changes
     approve_changes(admin_client, url_of("changes", pets), "GET /pets", "GET /toys")
+    assert definitions.count_changed() == {}
 
     assert Op.objects.get(op="pets.pet.list").parameters_schema["properties"] == {"limit": {"type": "integer"}}
     assert Op.objects.get(op="pets.toy.list").status == "retired"

@@ -40,7 +40,7 @@ MODELS_BY_ROLES = {
     READ: """
     registry.Release registry.Activation registry.ReviewRequest registry.ScheduledPublish audit.AuditEntry
     analytics.OperationEvent analytics.OpDaily analytics.Rollup analytics.Assignment analytics.Turn
-    analytics.ToolSelection analytics.Feedback analytics.Subject
+    analytics.ToolSelection analytics.Feedback analytics.Subject analytics.EventLoss
 """.split(),
     ("AEPU", "AE", "", ""): ["gateway.ModelRun"],
     ("AEPU", "AP", "AP", "AP"): ["analytics.Cohort"],

@@ -1,11 +1,12 @@
 from datetime import UTC, datetime
 from typing import Any
+from unittest import mock
 
 import pytest
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, OperationalError, transaction
 
 from analytics.events import event_log
-from analytics.events.models import OperationEvent
+from analytics.events.models import EventLoss, OperationEvent
 from tests.support.loops import for_each
 
 pytestmark = pytest.mark.both_databases
@@ -78,6 +79,21 @@ def test_flush_counts_a_batch_with_an_invalid_event_as_lost_and_continues(lost_b
 
     assert event_log._buffer.lost - lost_before == 1
     assert OperationEvent.objects.count() == 1
+
+
+def test_lost_events_are_stored_once_when_the_database_is_back(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    event_log.update_metrics()  # what other tests lost
+    EventLoss.objects.all().delete()
+    for name in ("_counted_as_lost", "_stored_as_lost"):
+        monkeypatch.setattr(event_log, name, getattr(event_log, name))  # restored at the end
+    monkeypatch.setattr(event_log._buffer, "lost", event_log._buffer.lost + 7)
+
+    with mock.patch.object(EventLoss.objects, "create", side_effect=OperationalError), pytest.raises(OperationalError):
+        event_log.update_metrics()
+    event_log.update_metrics()
+    event_log.update_metrics()
+
+    assert list(EventLoss.objects.values_list("count", flat=True)) == [7]
 
 
 def test_record_truncates_text_to_its_column(db: None) -> None:

@@ -55,6 +55,17 @@ def list_many_addresses(count: int) -> list[str]:
 
 
 @pytest.mark.both_databases
+def test_locks_are_counted_while_they_last() -> None:
+    with time_machine.travel(AT, tick=False):
+        fail(PAIR_LIMIT - 1)
+        assert throttle.count_locks(AT) == 0
+        fail(1)
+        fail(ADDRESS_LIMIT, user="ben", address=THERE)  # ben is locked there after five, and tries on
+        assert throttle.count_locks(AT) == 2
+        assert throttle.count_locks(AT + timedelta(minutes=16)) == 0
+
+
+@pytest.mark.both_databases
 def test_account_is_locked_at_an_address_after_five_failures() -> None:
     fail(PAIR_LIMIT - 1)
     assert try_password(PASSWORD) is True
