@@ -3,15 +3,16 @@
 from datetime import timedelta
 
 from analytics import retention
+from analytics.alerts import alert_job
 from analytics.events import event_log, stored_contents
 from analytics.experiments import experiment_job
-from analytics.rollout import assignment, miss_alert
+from analytics.rollout import assignment
 from core.manifest import AuditKind, Job, Manifest
 
 MANIFEST = Manifest(
     jobs=[
         Job("rollups.run", experiment_job.measure, timedelta(minutes=1)),
-        Job("guardrails.check_misses", miss_alert.check_misses, timedelta(minutes=1)),
+        Job("alerts.check", alert_job.check_alerts, timedelta(minutes=1)),
         Job("events.delete_old", retention.delete_events, timedelta(minutes=10)),
         Job("events.delete_contents", retention.delete_contents, timedelta(minutes=10)),
         Job("events.delete_turns", retention.delete_turns, timedelta(minutes=10)),

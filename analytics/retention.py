@@ -4,8 +4,9 @@ from datetime import datetime, timedelta
 
 from django.conf import settings
 
+from analytics.alerts.models import Alert
 from analytics.events import stored_contents
-from analytics.events.models import OperationEvent
+from analytics.events.models import EventLoss, OperationEvent
 from analytics.rollout.models import Subject
 from analytics.rollups.models import OpDaily, SubjectFigures
 from analytics.turns.models import Feedback, ToolSelection, Turn
@@ -33,8 +34,10 @@ delete_turns = Retention(
     Expiring(SubjectFigures.objects.all(), "begin", _get_event_age),
 )
 delete_figures = Retention(
-    "Delete daily figures older than GATEWAY_FIGURES_DAYS.",
+    "Delete daily figures, alerts that closed and counts of lost events older than GATEWAY_FIGURES_DAYS.",
     Expiring(OpDaily.objects.all(), "day", _get_figure_age),
+    Expiring(Alert.objects.exclude(closed_at=None), "closed_at", _get_figure_age),
+    Expiring(EventLoss.objects.all(), "time", _get_figure_age),
 )
 delete_subjects = Retention(
     "Delete subjects last seen more than GATEWAY_EVENT_DAYS ago.",

@@ -8,6 +8,8 @@ from django.contrib.auth.signals import user_logged_in, user_logged_out
 from django.core.exceptions import ImproperlyConfigured
 from django.utils.module_loading import module_has_submodule
 
+from analytics.alerts import measurements
+from analytics.alerts.measurements import ConnectionReaders
 from analytics.experiments import arm_text, lifecycle
 from analytics.rollout import assignment
 from audit.models import AuditEntry
@@ -23,7 +25,7 @@ from gateway.oauth import sign_ins
 from registry import search
 from registry.catalog import cache, connections
 from registry.files import loader
-from registry.imports import mcp_import, run_import
+from registry.imports import definitions, mcp_import, run_import
 from registry.releases import recorded_calls, stored_releases
 from registry.reviews import cohort_release
 
@@ -71,6 +73,7 @@ def connect() -> None:
     assignment.set_release_check(cache.is_servable)
     lifecycle.set_shipper(cohort_release.ship_version)
     arm_text.set_release_namer(stored_releases.map_short_names)
+    measurements.set_connection_readers(ConnectionReaders(definitions.map_connections, definitions.count_changed))
     user_logged_in.connect(failed_sign_ins.record_sign_in, dispatch_uid="sign_in_log.record_sign_in")
     user_logged_out.connect(failed_sign_ins.record_sign_out, dispatch_uid="sign_in_log.record_sign_out")
     authenticator_added.connect(failed_sign_ins.record_added_factor, dispatch_uid="sign_in_log.record_added_factor")

@@ -5,6 +5,7 @@ from console.activity import activity, stored_contents
 from console.connections import connections
 from console.copy import history, ops, other_copy, vocabulary
 from console.evals import cases, model_runs
+from console.home import alert_rules
 from console.releases import history as release_history
 from console.releases import releases, review_requests, schedule
 from console.reports import saved_views
@@ -13,6 +14,7 @@ from console.system import service_rows
 
 __all__ = [
     "activity",
+    "alert_rules",
     "applications",
     "cases",
     "clients",

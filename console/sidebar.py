@@ -26,7 +26,7 @@ SECTIONS = {
     "Connections": "hub",
     "Access": "key",
 }
-SYSTEM = "System"
+HOME, SYSTEM = "Home", "System"
 HOME_GUIDE = "admin-guide#home-what-needs-me-today"
 SYSTEM_ABOUT = "Internal records, for troubleshooting."
 
@@ -46,7 +46,7 @@ def check(declared: Manifest) -> None:
     problems = {
         "a model without a page": models - registered,
         "an unknown page": {page.name for page in pages if isinstance(page, PageLink)} - addresses,
-        "an unknown section": {tab.section for tab in declared.tabs} - set(SECTIONS),
+        "an unknown section": {tab.section for tab in declared.tabs} - {HOME, *SECTIONS},
         "pages of an unknown tab": set(declared.tab_pages) - {tab.title for tab in declared.tabs},
     }
     for problem, names in problems.items():
@@ -60,8 +60,8 @@ def sections(request: HttpRequest) -> list[dict[str, Any]]:
     Besides unfold's keys a section has `tabs`. A tab has `pages` and `guide`, the URL of what the guides say about
     them. Those of Guides and of internal records also have `lists`: their pages by heading. What is empty is `hidden`.
     """
-    home = _build_section("Home", "home", [_build_tab("Home", HOME_GUIDE, [_build_page("Home", "index")])])
-    items = [home]
+    home_tab = _build_tab(HOME, HOME_GUIDE, [_build_page(HOME, "index")])
+    items = [_build_section(HOME, "home", [home_tab, *_build_tabs(HOME, request)])]
     for title, icon in SECTIONS.items():
         if tabs := list(_build_tabs(title, request)):
             items.append(_build_section(title, icon, tabs))

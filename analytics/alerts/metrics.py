@@ -1,4 +1,4 @@
-"""The metrics that rules can watch, and what each can be grouped by."""
+"""The metrics that rules can watch: what each counts, what it can be grouped by, and what to do about it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,6 +7,7 @@ from enum import StrEnum
 from django.db import models
 
 HOUR, DAY = 60, 24 * 60  # minutes
+SLOW_SHARE = 5.0  # percent of calls; if more of them take longer than this, the 95th percentile does
 
 
 class AlertMetric(models.TextChoices):
@@ -46,7 +47,7 @@ class Unit(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class MetricDeclaration:
-    """A metric: the unit of its thresholds, what it can be grouped by, and the longest period in minutes.
+    """A metric. `sentence` says what was measured, with {value}, {count} and {threshold}; `advice` what to do.
 
     A share needs a minimum count; `counted` names what is counted. `max_minutes` is None for a state, which has no
     period.
@@ -56,6 +57,8 @@ class MetricDeclaration:
     unit: Unit
     scopes: Sequence[AlertScope]
     max_minutes: int | None
+    sentence: str
+    advice: str
     counted: str = ""
 
     @property
@@ -65,28 +68,98 @@ class MetricDeclaration:
 
 
 _CALLER = (AlertScope.OVERALL, AlertScope.CLIENT, AlertScope.COHORT, AlertScope.RELEASE)
-_CALL = (
-    AlertScope.OVERALL,
-    AlertScope.OP,
-    AlertScope.CONNECTION,
-    AlertScope.CLIENT,
-    AlertScope.COHORT,
-    AlertScope.RELEASE,
-)
+_CALL = (AlertScope.OVERALL, AlertScope.OP, AlertScope.CONNECTION, *_CALLER[1:])
 
-# Events are many, so their periods are short: each minute reads the events of the period.
+# Events are many, so their periods are short: each check reads the events of the period.
 METRICS: Mapping[AlertMetric, MetricDeclaration] = {
     each.metric: each
     for each in (
-        MetricDeclaration(AlertMetric.FAILED_CALLS, Unit.PERCENT, _CALL, 6 * HOUR, "calls"),
-        MetricDeclaration(AlertMetric.SLOW_CALLS, Unit.MILLISECONDS, _CALL, 6 * HOUR, "calls"),
-        MetricDeclaration(AlertMetric.UNKNOWN_NAMES, Unit.PERCENT, _CALLER, 6 * HOUR, "calls"),
-        MetricDeclaration(AlertMetric.EMPTY_SEARCHES, Unit.PERCENT, _CALLER, 6 * HOUR, "searches"),
-        MetricDeclaration(AlertMetric.MISSED_TOOLS, Unit.PERCENT, _CALLER, DAY, "reported turns"),
-        MetricDeclaration(AlertMetric.LOOPS, Unit.PERCENT, _CALLER, DAY, "turns"),
-        MetricDeclaration(AlertMetric.SPENDING, Unit.DOLLARS, _CALLER, DAY),
-        MetricDeclaration(AlertMetric.LOST_EVENTS, Unit.COUNT, (AlertScope.OVERALL,), DAY),
-        MetricDeclaration(AlertMetric.CHANGED_UPSTREAM, Unit.COUNT, (AlertScope.CONNECTION,), None),
-        MetricDeclaration(AlertMetric.LOCKED_SIGN_INS, Unit.COUNT, (AlertScope.OVERALL,), None),
+        MetricDeclaration(
+            AlertMetric.FAILED_CALLS,
+            Unit.PERCENT,
+            _CALL,
+            6 * HOUR,
+            "{value} of {count} calls failed",
+            "Look at the failed calls. If the service fails, check its connection, or switch the op off for a while. "
+            "If the args are wrong, correct what models read about the op.",
+            "calls",
+        ),
+        MetricDeclaration(
+            AlertMetric.SLOW_CALLS,
+            Unit.MILLISECONDS,
+            _CALL,
+            6 * HOUR,
+            "{value} of {count} calls took longer than {threshold}",
+            "Look at the slow calls. If one service is slow, ask its owner, or lower its calls at a time.",
+            "calls",
+        ),
+        MetricDeclaration(
+            AlertMetric.UNKNOWN_NAMES,
+            Unit.PERCENT,
+            _CALLER,
+            6 * HOUR,
+            "{value} of {count} calls were of unknown names",
+            "Look at the names. Add an alias for a name that models use again and again, or correct the prompt.",
+            "calls",
+        ),
+        MetricDeclaration(
+            AlertMetric.EMPTY_SEARCHES,
+            Unit.PERCENT,
+            _CALLER,
+            6 * HOUR,
+            "{value} of {count} searches found nothing",
+            "Look at the searches. Add keywords to the op that they mean, or the op that is missing.",
+            "searches",
+        ),
+        MetricDeclaration(
+            AlertMetric.MISSED_TOOLS,
+            Unit.PERCENT,
+            _CALLER,
+            DAY,
+            "{value} of {count} reported turns called a tool that they were not given",
+            "Look at the missed tools. Pin them, or give fewer users the dynamic selection.",
+            "reported turns",
+        ),
+        MetricDeclaration(
+            AlertMetric.LOOPS,
+            Unit.PERCENT,
+            _CALLER,
+            DAY,
+            "{value} of {count} turns made the same call three times or more",
+            "Look at the turns. A loop often means that an answer or an error does not say what to do next.",
+            "turns",
+        ),
+        MetricDeclaration(
+            AlertMetric.SPENDING,
+            Unit.DOLLARS,
+            _CALLER,
+            DAY,
+            "{value} were spent on the tokens of {count} reported turns",
+            "Look at the turns with the most tokens. Shorten the help of ops that are read often, or use fewer pins.",
+        ),
+        MetricDeclaration(
+            AlertMetric.LOST_EVENTS,
+            Unit.COUNT,
+            (AlertScope.OVERALL,),
+            DAY,
+            "{value} operation events could not be written",
+            "Check the database: the log has each loss as events.lost. Reports lack these calls.",
+        ),
+        MetricDeclaration(
+            AlertMetric.CHANGED_UPSTREAM,
+            Unit.COUNT,
+            (AlertScope.CONNECTION,),
+            None,
+            "{value} operations changed upstream or are gone",
+            "Review the changes of the connection and approve them. Until then, calls send what was imported.",
+        ),
+        MetricDeclaration(
+            AlertMetric.LOCKED_SIGN_INS,
+            Unit.COUNT,
+            (AlertScope.OVERALL,),
+            None,
+            "{value} accounts or addresses are locked after wrong passwords",
+            "Look at the failed sign-ins. Unlock a colleague; many addresses or accounts may be an attack.",
+        ),
     )
 }

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from django.db.models import (
@@ -26,9 +25,6 @@ from analytics.turns.models import ToolSelection
 
 HAS_MISS = ~Q(missed=[])
 HAS_ESCALATION = ~Q(escalated=[])
-ALERT_MISS_RATE = 0.05  # of the turns of the last 24 hours
-RECOVERED_MISS_RATE = 0.04  # lower, so that a rate near the threshold does not open the alert again and again
-ALERT_MIN_TURNS = 100  # fewer turns say too little
 MISSED_TOOL_PARAMETER = "missed_tool"  # query parameter of the list of tool selections
 
 
@@ -83,32 +79,6 @@ class SelectionKindFigures:
         return self.totals.loaded / self.totals.turns if self.totals.turns else None
 
 
-@dataclass(frozen=True, slots=True)
-class RecentMisses:
-    """The turns with a tool miss in the last 24 hours, and whether they are too many."""
-
-    turns: int
-    rate: float
-
-    @property
-    def is_alarming(self) -> bool:
-        """Whether there are enough turns, and more than the threshold missed a tool."""
-        return self.turns >= ALERT_MIN_TURNS and self.rate > ALERT_MISS_RATE
-
-    @property
-    def has_recovered(self) -> bool:
-        """Whether there are enough turns, and few enough missed a tool to close an open alert."""
-        return self.turns >= ALERT_MIN_TURNS and self.rate <= RECOVERED_MISS_RATE
-
-    @property
-    def summary(self) -> str:
-        """The rate and the threshold, in words."""
-        return (
-            f"{self.rate:.{0 if self.rate >= 0.1 else 1}%} of the {self.turns:,} turns of the last 24 hours called a "
-            f"tool that they were not given; the threshold is {ALERT_MISS_RATE:.1%}."
-        )
-
-
 class _JSONArrayLength(Func):
     """SQL function: the length of a JSON list."""
 
@@ -136,13 +106,6 @@ def match_missed_tool(name: str) -> Q:
 
 
 _LIST_FIELDS = ("loaded", "used", "missed", "escalated")
-
-
-def compute_recent_misses(at: datetime) -> RecentMisses:
-    """Return the tool misses of the 24 hours before `at`."""
-    recent = ToolSelection.objects.filter(time__gt=at - timedelta(hours=24), time__lte=at)
-    totals = recent.aggregate(turns=Count("id"), missing=Count("id", filter=HAS_MISS))
-    return RecentMisses(totals["turns"], totals["missing"] / totals["turns"] if totals["turns"] else 0.0)
 
 
 def compare_kinds(report_filter: ReportFilter) -> list[SelectionKindFigures]:

@@ -101,7 +101,7 @@ class OperationEventAdmin(LogAdmin):
         CohortFilter,
     ]
     link_lookups = [f"{name}__exact" for name in (*SCOPE_FIELDS, *TURN_FIELDS, "op", "tool_name", "reason")]
-    link_lookups += ["tool_name__gt"]
+    link_lookups += ["tool_name__gt", "latency_ms__gt"]
     search_fields = ["op", "trace_id", "session", "subject"]
     # The story above them says what people come for; the fields are for the rest.
     fieldsets = [(section, {"fields": _list_page_lines(section), "classes": ["collapse"]}) for section in EventSection]

@@ -1,6 +1,20 @@
 """What the section home page of the console declares: its pages and its tabs."""
 
-from console.home import checklist
-from core.manifest import AdminPage, Manifest
+from console.home import alerts, checklist
+from core.manifest import AdminPage, Manifest, ModelList, PageLink, SectionTab
 
-MANIFEST = Manifest(pages=[AdminPage("home_checklist_hide", "first-steps/hide/", checklist.hide)])
+MANIFEST = Manifest(
+    pages=[
+        AdminPage("home_checklist_hide", "first-steps/hide/", checklist.hide),
+        AdminPage("alerts", "alerts/", alerts.page),
+        AdminPage("alert_silence", "alerts/<int:pk>/silence/", alerts.silence),
+    ],
+    tabs=[
+        SectionTab(
+            section="Home",
+            place=1,
+            guide="alerts",
+            pages=[PageLink("Alerts", "alerts", alerts.SEE_ALERTS), ModelList("Rules", "analytics.AlertRule")],
+        ),
+    ],
+)

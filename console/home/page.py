@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from django.http import HttpRequest
 
 from console.access.roles import Role
-from console.home import attention, checklist, rollout
+from console.home import alerts, attention, checklist, rollout
 from registry.models import Switch
 from registry.snapshot.copy_kinds import COPY_KINDS
 
@@ -40,6 +40,7 @@ PARTS = {
     part.name: part
     for part in (
         HomePart("checklist", checklist.PERMISSIONS, checklist.build_checklist),
+        HomePart("alerts", alerts.SEE_ALERTS, alerts.build_alerts),
         HomePart("unpublished", SEE_COPY, attention.build_unpublished),
         HomePart("live", ["registry.view_release"], attention.build_live_release),
         HomePart("failing", ["analytics.view_opdaily", "analytics.view_operationevent"], attention.build_failing_ops),
@@ -62,10 +63,10 @@ PARTS = {
 
 # The order of the parts. Users with several roles get the order of the first one here.
 ORDERS = {
-    Role.ADMIN: ["checklist", "unpublished", "live", "failing", "misses", "rollout", "switches", "access"],
-    Role.EDITOR: ["unpublished", "live", "failing", "misses", "switches", "rollout"],
-    Role.PRODUCT_MANAGER: ["rollout", "live", "unpublished", "failing", "misses", "switches"],
-    Role.AUDITOR: ["access", "live", "unpublished", "switches", "rollout", "failing", "misses"],
+    Role.ADMIN: ["checklist", "alerts", "unpublished", "live", "failing", "misses", "rollout", "switches", "access"],
+    Role.EDITOR: ["unpublished", "alerts", "live", "failing", "misses", "switches", "rollout"],
+    Role.PRODUCT_MANAGER: ["rollout", "alerts", "live", "unpublished", "failing", "misses", "switches"],
+    Role.AUDITOR: ["access", "alerts", "live", "unpublished", "switches", "rollout", "failing", "misses"],
 }
 
 

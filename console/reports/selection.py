@@ -7,10 +7,13 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
 
+from analytics.alerts import alert_text
+from analytics.alerts.metrics import AlertMetric
+from analytics.alerts.models import Alert
 from analytics.flags import FlagKey
 from analytics.reports import selection
 from analytics.reports.report_filter import ReportFilter
-from analytics.reports.selection import MISSED_TOOL_PARAMETER, RecentMisses, SelectionTotals
+from analytics.reports.selection import MISSED_TOOL_PARAMETER, SelectionTotals
 from analytics.rollout import assignment
 from analytics.turns.models import ToolSelection
 from console.reports.by_op import map_op_urls
@@ -56,8 +59,8 @@ def build_report(request: HttpRequest) -> ReportContent:
     return ReportContent(
         query=query,
         lead=LEAD,
-        alert=_describe_alert(selection.compute_recent_misses(at := timezone.now())),
-        alert_url=_link_recent_misses(at),
+        alert=_describe_open_alert(),
+        alert_url=_link_recent_misses(timezone.now()),
         figures=_build_figures(query.scope, selections),
         tables=[
             _build_kinds_table(query.scope),
@@ -98,15 +101,15 @@ def _build_figures(scope: ReportFilter, selections: SelectionTotals) -> list[Rep
     ]
 
 
-def _describe_alert(misses: RecentMisses) -> str:
-    """Say that too many turns of the last 24 hours missed a tool; empty if not."""
-    if not misses.is_alarming:
-        return ""
-    return misses.summary
+def _describe_open_alert() -> str:
+    """Say that too many turns miss a tool, while an alert of it is open; "" if not."""
+    alerts = Alert.objects.filter(closed_at=None, rule__metric=AlertMetric.MISSED_TOOLS).select_related("rule")
+    alert = alerts.order_by("-worst_value").first()
+    return f"{alert}. {alert_text.describe_latest(alert)}" if alert else ""
 
 
 def _link_recent_misses(at: datetime) -> str:
-    """Return the list of the turns that the alert is about."""
+    """Return the list of the turns of the last day that missed a tool."""
     times = {"time__gte": (at - timedelta(hours=24)).isoformat(), "time__lt": at.isoformat()}
     return f"{reverse('admin:analytics_toolselection_changelist')}?{urlencode({**times, 'missing': 'yes'})}"
 

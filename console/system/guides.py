@@ -34,6 +34,7 @@ GUIDES = {
     "For product managers": {
         "rollout-guide": "cohorts, flags and reports",
         "experiments": "how to tell a difference from chance",
+        "alerts": "rules, messages, and a signed webhook",
         "surfaces": "three tools, all tools, domains, or agents",
         "evaluate": "success, calls, tokens and dollars of each surface",
         "context-cost": "tokens of each surface",

@@ -15,7 +15,8 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from analytics import retention as analytics_retention
-from analytics.events.models import OperationEvent
+from analytics.alerts.models import Alert, AlertRule
+from analytics.events.models import EventLoss, OperationEvent
 from analytics.rollups.models import OpDaily, SubjectFigures
 from analytics.turns.models import Feedback, ToolSelection, Turn
 from core import manifest
@@ -107,9 +108,24 @@ def test_figures_are_deleted_after_their_retention(db: None, settings: Any) -> N
     for days in (31, 30, 0):
         OpDaily.objects.create(day=(NOON - timedelta(days=days)).date(), op=f"{days}", is_settled=True)
 
+        EventLoss.objects.create(time=NOON - timedelta(days=days), count=days + 1)
+
     analytics_retention.delete_figures(NOON)
 
     assert set(OpDaily.objects.values_list("op", flat=True)) == {"30", "0"}
+    assert set(EventLoss.objects.values_list("count", flat=True)) == {31, 1}
+
+
+def test_alerts_are_deleted_after_the_retention_of_figures_once_they_closed(db: None, settings: Any) -> None:
+    settings.GATEWAY_FIGURES_DAYS = 30
+    rule, long_ago = AlertRule.objects.latest("id"), NOON - timedelta(days=31)
+    figures = {"value": 1, "count": 1, "worst_value": 1, "worst_count": 1, "exceeded_at": long_ago}
+    for name, closed_at in (("closed", long_ago), ("closed lately", NOON), ("open", None)):
+        Alert.objects.create(rule=rule, scope_value=name, opened_at=long_ago, closed_at=closed_at, **figures)
+
+    analytics_retention.delete_figures(NOON)
+
+    assert set(Alert.objects.values_list("scope_value", flat=True)) == {"closed lately", "open"}
 
 
 def create_event(days: int, **fields: Any) -> None:

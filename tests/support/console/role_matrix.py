@@ -5,7 +5,9 @@ from typing import Any
 
 from django.contrib.auth.models import Group, User
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
+from django.utils import timezone
 
+from analytics.alerts.models import Alert, AlertRule
 from audit.models import AuditEntry
 from console.access.roles import Role
 from core import manifest
@@ -43,7 +45,7 @@ MODELS_BY_ROLES = {
     analytics.ToolSelection analytics.Feedback analytics.Subject analytics.EventLoss
 """.split(),
     ("AEPU", "AE", "", ""): ["gateway.ModelRun"],
-    ("AEPU", "AP", "AP", "AP"): ["analytics.Cohort"],
+    ("AEPU", "AP", "AP", "AP"): ["analytics.Cohort", "analytics.AlertRule"],
     ("AEPU", "", "AP", ""): ["analytics.Flag"],  # declared in the code
     ("AEPU", "", "A", ""): ["registry.Switch", "analytics.StoredContents"],  # added elsewhere
     ("AEPU", "A", "A", "A"): ["registry.Connection"],
@@ -117,6 +119,10 @@ PAGES: dict[str, tuple[str, str | None]] = {
     "analytics_cohort_step": ("", ""),  # needs a step; tests/unit/console/rollout/test_cohort_facts.py
     "rollout_who": ("AEPU", "AEPU"),  # read-only
     "home_checklist_hide": ("", "A"),
+    "alerts": ("AEPU", "AEPU"),  # read-only
+    "alert_silence": ("", "AP"),
+    "analytics_alertrule_openings": ("", "AP"),  # writes nothing
+    "analytics_alertrule_add_openings": ("", "AP"),
     "system": ("AEPU", "AEPU"),  # shows each user what they may see
     **dict.fromkeys(("guides", "guide"), (STAFF, STAFF)),
     "registry_connection_import": ("A", "A"),
@@ -170,6 +176,7 @@ def get_expected_roles(name: str) -> tuple[str, str | None]:
 
 def pick_row_of_each_model() -> dict[str, Any]:
     """Return a row of every model by label, all of which the roles may change: none is shipped, the group is new."""
+    AlertRule.objects.update(key="")
     for model in MODELS:
         if "shipped" in {field.name for field in model._meta.fields}:
             model._default_manager.update(shipped=None)
@@ -180,6 +187,14 @@ def pick_row_of_each_model() -> dict[str, Any]:
     rows["auth.Group"] = Group.objects.create(name="Night shift")
     rows["http service"] = Connection.objects.create(name="pets", kind="http", base_url="https://pets.example.com")
     rows["document"] = DocumentImport.objects.create(url="https://pets.example.com/openapi.json", created_by="ana")
+    figures = {"value": 90.0, "count": 10, "worst_value": 100.0, "worst_count": 5}
+    rows["alert"] = Alert.objects.create(
+        rule=AlertRule.objects.get(name="An op fails"),
+        scope_value="<b>op</b>",
+        opened_at=timezone.now(),
+        exceeded_at=timezone.now(),
+        **figures,
+    )
     assert [label for label, row in rows.items() if row is None] == []
     return rows
 
@@ -207,6 +222,8 @@ def get_page_url(name: str, rows: dict[str, Any]) -> str:
         "registry_documentimport": [rows["document"].pk],
         **{f"analytics_cohort_{name}": [rows["analytics.Cohort"].pk] for name in ("impact", "step")},
         "analytics_flag_impact": [rows["analytics.Flag"].pk],
+        "alert_silence": [rows["alert"].pk],
+        "analytics_alertrule_openings": [rows["analytics.AlertRule"].pk],
         "view_on_site": [1, 1],
         "auth_user_password_change": [rows["auth.User"].pk],
     }

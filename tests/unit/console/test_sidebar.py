@@ -76,7 +76,7 @@ def test_sidebar_shows_only_permitted_pages() -> None:
 
 def test_sidebar_has_nine_sections(admin_user: User) -> None:
     assert read_titles(admin_user) == {
-        "Home": ["Home"],
+        "Home": ["Home", "Alerts"],
         "Copy": ["Ops", "Groups", "Prompt", "Agents and pins", "Vocabulary"],
         "Releases": ["Draft", "Releases", "Evals"],
         "Rollout": ["Experiments", "Who gets this?"],
