@@ -154,8 +154,8 @@ def _go_on(experiment: Experiment, at: datetime) -> None:
     experiment.refresh_from_db()
     if experiment.state == Experiment.State.DECIDED:
         name = _name_arm(experiment, experiment.list_arms()[-1].name)
-        text = f"The experiment {experiment.name} did all its steps without clear harm. Everyone gets it now."
-        _notify(experiment, "experiment.shipped", f"{name} is for everyone now", text, at)
+        text = f"The experiment {experiment.name} did all its steps without clear harm. All its users get it now."
+        _notify(experiment, "experiment.shipped", f"{name} is shipped", text, at)
 
 
 def _notify(experiment: Experiment, event: str, subject: str, text: str, at: datetime) -> None:

@@ -24,6 +24,8 @@ KIND = "experiment"  # in the audit log
 CONTROL = "control"
 LETTERS = "bcdefgh"  # of the further arms
 DEFAULT_STEPS = [[1, 4], [5, 4], [25, 8], [50, 8]]  # percent, and hours
+EXAMPLE_STEPS = "1% 4 h, 5% 4 h, 25% 8 h, 50% 8 h"
+MIN_STEP_PERCENT = 100 / BUCKETS
 MAX_STEP_PERCENT = 50  # more leaves too few users for an equal control
 State, Decision = Experiment.State, Experiment.Decision
 
@@ -57,8 +59,7 @@ def create_experiment(
 
     Raises ValidationError.
     """
-    experiment.full_clean()
-    _check_plan(experiment, arms)
+    check_plan(experiment, arms)
     experiment.save()
     for number, arm in enumerate(arms):
         name = f"{experiment.name}-{LETTERS[number - 1] if number else CONTROL}"
@@ -137,7 +138,7 @@ def stop(experiment: Experiment, reason: str, *, by: str, at: datetime, ended_at
 def decide(
     experiment: Experiment, decision: str, note: str, *, by: str, at: datetime, arm: Cohort | None = None
 ) -> None:
-    """Close an experiment, running or stopped: ship an arm to everyone, or drop it. Raises ExperimentRefused."""
+    """Close an experiment, running or stopped: ship an arm to all its users, or drop it. Raises ExperimentRefused."""
     experiment = _lock(experiment, State.RUNNING, State.STOPPED)
     if decision not in Decision.values:
         raise ExperimentRefused("Decide ship or drop.")
@@ -157,8 +158,9 @@ def decide(
 
 
 def _ship(experiment: Experiment, arm: Cohort, note: str, *, by: str, at: datetime) -> None:
+    """Give the arm to all users that match its rules: only they have tried it. Without rules, a release goes live."""
     experiment.arms.exclude(pk=arm.pk).update(is_on=False)
-    if experiment.flag_id == FlagKey.RELEASE:
+    if experiment.flag_id == FlagKey.RELEASE and not arm.rules.exists():
         experiment.arms.update(is_on=False)
         try:
             _ship_release(arm.variant, note, by, at)
@@ -255,7 +257,9 @@ def _place_arms(experiment: Experiment) -> None:
         arm.save(update_fields=["is_on", "percentage", "first_bucket"])
 
 
-def _check_plan(experiment: Experiment, arms: Sequence[ArmPlan]) -> None:
+def check_plan(experiment: Experiment, arms: Sequence[ArmPlan]) -> None:
+    """Raise ValidationError if an unsaved experiment cannot work with these arms."""
+    experiment.full_clean()
     flag, problems = FlagKey(experiment.flag_id), dict[str, str]()
     if not 2 <= len(arms) <= len(LETTERS) + 1:
         problems["arms"] = f"Give 2 to {len(LETTERS) + 1} arms, the control first."
@@ -273,15 +277,15 @@ def _check_plan(experiment: Experiment, arms: Sequence[ArmPlan]) -> None:
 
 
 def _check_steps(steps: object, arms: int) -> dict[str, str]:
-    example = "such as [[1, 4], [5, 4], [25, 8], [50, 8]]"
+    example = f"such as {EXAMPLE_STEPS}"
     if not isinstance(steps, list) or not all(
         isinstance(step, list) and len(step) == 2 and all(type(number) in (int, float) for number in step)
         for step in steps
     ):
         return {"steps": f"Give percent and hours of each step, {example}."}
     percents = [step[0] for step in steps]
-    if percents != sorted(set(percents)) or not percents[0] > 0 or percents[-1] > MAX_STEP_PERCENT:
-        return {"steps": f"Percents must grow, from above 0 to at most {MAX_STEP_PERCENT}, {example}."}
+    if percents != sorted(set(percents)) or not percents[0] >= MIN_STEP_PERCENT or percents[-1] > MAX_STEP_PERCENT:
+        return {"steps": f"Percents must grow, from {MIN_STEP_PERCENT} to at most {MAX_STEP_PERCENT}, {example}."}
     if not all(0 < hours <= MAX_STEP_HOURS for _, hours in steps):
         return {"steps": f"A step takes up to {MAX_STEP_HOURS} hours, {example}."}
     return {} if arms == 2 else {"steps": "Steps need two arms: the control, and what is new."}

@@ -1,9 +1,10 @@
 """Release the draft to a cohort before everyone reads it, and make the release live for everyone later."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
+from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
@@ -18,6 +19,7 @@ from registry.models import Release
 from registry.releases import lifecycle, publishing, stored_releases
 from registry.releases.stored_releases import EntryKey
 from registry.reviews import approval
+from registry.reviews.approval import PublishableSelection
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +54,22 @@ def release_draft_to_cohort(
     """
     checked = approval.check_selection(by, seen=seen, only=only)
     _check_plan(plan)
-    # Not in the transaction: it takes seconds for thousands of ops.
+    release = freeze_checked(checked, by=by, at=at, accepted=accepted, accepted_loss=accepted_loss)
+    with transaction.atomic():
+        cohort = _save_cohort(plan, release, note=note, by=by, at=at)
+        changes = {"cohort": [None, cohort.name], "losses accepted because": [None, accepted_loss.strip() or None]}
+        record_released(release, changes | checked.audited, note=note, by=by, at=at)
+    checked.close_reviews(release, by=by, at=at)
+    return release, cohort
+
+
+def freeze_checked(
+    checked: PublishableSelection, *, by: str, at: datetime, accepted: str, accepted_loss: str
+) -> Release:
+    """Freeze what can be published, for some users to read. It takes seconds for thousands of ops: no transaction.
+
+    Raises CohortRefused, and the errors of `publishing.publish_draft`.
+    """
     release = publishing.freeze_draft(
         by=by, at=at, accepted=accepted, seen=checked.version, accepted_loss=accepted_loss, only=checked.only
     )
@@ -60,14 +77,13 @@ def release_draft_to_cohort(
         raise lifecycle.AlreadyWithdrawn(f"The draft matches release {release}, which was withdrawn. Change it.")
     if stored_releases.is_live(release.version):
         raise CohortRefused("The draft matches the live release, which everyone reads already.")
-    with transaction.atomic():
-        cohort = _save_cohort(plan, release, note=note, by=by, at=at)
-        changes = {"cohort": [None, cohort.name], "losses accepted because": [None, accepted_loss.strip() or None]}
-        changes |= checked.audited
-        action = AuditEntry.Action.RELEASED
-        audit_log.record_action("release", release.version, action, by=by, at=at, note=note, changes=changes)
-    checked.close_reviews(release, by=by, at=at)
-    return release, cohort
+    return release
+
+
+def record_released(release: Release, changes: Mapping[str, list[Any]], *, note: str, by: str, at: datetime) -> None:
+    """Record in the audit log that some users read a release. `changes` say who, and what was accepted."""
+    action = AuditEntry.Action.RELEASED
+    audit_log.record_action("release", release.version, action, by=by, at=at, note=note, changes=changes)
 
 
 def query_cohorts(release: Release) -> QuerySet[Cohort]:

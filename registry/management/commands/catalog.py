@@ -13,6 +13,9 @@ from django.template.defaultfilters import pluralize
 from django.urls import reverse
 from django.utils import timezone
 
+from analytics.experiments import guarded_steps
+from analytics.experiments.guarded_steps import GuardedPlan
+from analytics.experiments.lifecycle import ExperimentRefused
 from analytics.flags import FlagKey
 from analytics.rollout.models import Cohort
 from audit import audit_log
@@ -24,7 +27,7 @@ from registry.models import Release
 from registry.releases import lifecycle, publishing, restore, review, selection, stored_releases, unpublished
 from registry.releases.stored_releases import EntryKey
 from registry.reviews import approval as reviewed_publishing
-from registry.reviews import cohort_release
+from registry.reviews import cohort_release, guarded_release
 from registry.reviews.approval import ApprovalMissing
 from registry.reviews.cohort_release import CohortPlan, CohortRefused
 from registry.reviews.holds import EntriesHeld
@@ -34,7 +37,7 @@ from registry.text.cleanup import escape_for_terminal
 
 
 class Command(BaseCommand):
-    help = "Export, diff and import the draft as files, publish it, release it to a cohort first, and roll back."
+    help = "Export, diff and import the draft as files, publish or release it step by step or to a cohort, roll back."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parts = parser.add_subparsers(dest="part", required=True, metavar="export|diff|import|publish|release|rollback")
@@ -55,8 +58,27 @@ class Command(BaseCommand):
         part = parts.add_parser("publish", help="publish the draft as a release and make it live")
         _add_publish_options(part)
 
-        part = parts.add_parser("release", help="release the draft to a cohort, or a cohort's release to everyone")
-        part.add_argument("--cohort", required=True, metavar="NAME", help="a new one, or a cohort of releases")
+        part = parts.add_parser(
+            "release", help="release the draft to a cohort or step by step, or a cohort's release to everyone"
+        )
+        readers = part.add_mutually_exclusive_group(required=True)
+        readers.add_argument("--cohort", metavar="NAME", help="a new one, or a cohort of releases")
+        readers.add_argument(
+            "--steps",
+            nargs="?",
+            const="",
+            metavar="STEPS",
+            help="percent and hours of each step, such as 1:4,5:4,25:8,50:8 (default: those used last)",
+        )
+        part.add_argument("--name", default="", help="with --steps: of the experiment")
+        part.add_argument(
+            "--guardrail",
+            action="append",
+            default=[],
+            choices=guarded_steps.WATCHED,
+            dest="guardrails",
+            help="with --steps: a metric that takes the release back (default: those used last)",
+        )
         part.add_argument(
             "--percentage", type=Decimal, default=Decimal(5), help="share of users (default: %(default)s)"
         )
@@ -164,6 +186,9 @@ class Command(BaseCommand):
 
     def _release(self, options: dict[str, Any]) -> None:
         name = options["cohort"]
+        if name is None:
+            self._release_step_by_step(options)
+            return
         if options["everyone"]:
             if options["only"]:
                 raise CommandError("--only selects changes of the draft. Leave it out with --everyone.")
@@ -175,6 +200,22 @@ class Command(BaseCommand):
         self.stdout.write(
             f"Release {release} is on the cohort {cohort.name}: {cohort.percentage:f}% and {len(cohort.listed)} users. "
             f"To make it live for everyone: manage.py catalog release --cohort {cohort.name} --everyone --note …"
+        )
+
+    def _release_step_by_step(self, options: dict[str, Any]) -> None:
+        used_last = guarded_steps.load_template(FlagKey.RELEASE)
+        with _explain_refusals(options["only"]):
+            plan = GuardedPlan(
+                options["name"] or guarded_release.suggest_name(),
+                guarded_steps.parse_steps(options["steps"]) if options["steps"] else used_last.steps,
+                options["guardrails"] or used_last.guardrails,
+            )
+            arguments = _get_publish_arguments(options)
+            release, experiment = guarded_release.release_draft_step_by_step(plan, **arguments)
+        page = reverse("admin:analytics_experiment_change", args=[experiment.pk])
+        self.stdout.write(
+            f"Release {release} is released step by step by the experiment {experiment.name}: "
+            f"{guarded_steps.format_steps(experiment.steps)}. To follow it: {settings.GATEWAY_URL}{page}"
         )
 
     def _make_live(self, name: str, *, note: str, by: str) -> None:
@@ -231,7 +272,14 @@ def _explain_refusals(patterns: Sequence[str] = ()) -> Iterator[None]:
     except publishing.LossReasonMissing as error:
         hint = "Give the reason with --loss-reason TEXT. manage.py run_evals lists all."
         raise CommandError(f"{escape_for_terminal(str(error))}\n{hint}") from None
-    except (lifecycle.AlreadyWithdrawn, lifecycle.LiveChanged, ApprovalMissing, EntriesHeld, CohortRefused) as error:
+    except (
+        lifecycle.AlreadyWithdrawn,
+        lifecycle.LiveChanged,
+        ApprovalMissing,
+        EntriesHeld,
+        CohortRefused,
+        ExperimentRefused,
+    ) as error:
         raise CommandError(escape_for_terminal(str(error))) from None
 
 
