@@ -19,7 +19,7 @@ from core.admin.form_fields import LinesField, NoteField, find_invisible
 from registry.drafts import draft
 from registry.models import Release
 from registry.releases import lifecycle, publishing
-from registry.releases.stored_releases import annotate_last_note
+from registry.releases.stored_releases import annotate_own_note
 from registry.reviews import approval, holds
 
 MAX_LABEL_LENGTH = 30  # characters
@@ -182,13 +182,13 @@ class ReleaseField(forms.ModelChoiceField[Release]):
     """A choice of release, labelled with its number, creation day and last note. Empty means the draft."""
 
     def __init__(self, **kwargs: Any) -> None:
-        releases = annotate_last_note(Release.objects.only("version", "created_at", "number", "name"))
+        releases = annotate_own_note(Release.objects.only("version", "created_at", "number", "name"))
         releases = releases.order_by("-number")
         widget = UnfoldAdminSelectWidget()
         super().__init__(releases, required=False, empty_label="The draft", widget=widget, **kwargs)
 
     def label_from_instance(self, obj: Any) -> str:
-        parts = [obj.short_name, date_format(localtime(obj.created_at), "j M Y"), obj.last_note]
+        parts = [obj.short_name, date_format(localtime(obj.created_at), "j M Y"), obj.own_note]
         return " · ".join(filter(None, parts))
 
 

@@ -99,11 +99,12 @@ def build_unpublished(request: HttpRequest) -> dict[str, Any]:
 def build_live_release(_: HttpRequest) -> dict[str, Any]:
     """Return the current activation and the release to roll back to, if there is one.
 
-    `is_again` on the activation: this release was also live earlier, so going to the previous one is not a rollback.
+    On the activation, `own_note` says what the release is. `is_again`: it was also live earlier, so going to the
+    previous one is not a rollback.
     """
     earlier = Activation.objects.filter(release=OuterRef("release"), is_live=False)
     rows = Activation.objects.filter(is_live=True).select_related("release").defer(*stored_releases.LARGE_COLUMNS)
-    activation = rows.annotate(is_again=Exists(earlier)).first()
+    activation = rows.annotate(is_again=Exists(earlier), own_note=stored_releases.build_own_note("release")).first()
     try:
         before: Release | None = stored_releases.get_previous_release()
     except stored_releases.UnknownRelease:

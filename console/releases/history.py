@@ -1,9 +1,10 @@
 """The release history: a timeline of what was live when, with what can be done about it."""
 
+from datetime import timedelta
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils import timezone
@@ -12,6 +13,7 @@ from django.utils.timesince import timesince
 
 from console.log_pages import ActorFilter
 from core.admin import base
+from core.text import display
 from registry.models import Activation
 from registry.releases import stored_releases, timeline
 from registry.reviews import scheduling
@@ -25,14 +27,16 @@ class ActivatorFilter(ActorFilter):
 class ActivationAdmin(base.ReadOnlyMixin, base.ModelAdmin[Activation]):
     empty = "No release has been live yet. Review the draft and publish it."
     list_before_template = "console/releases/live_periods.html"
-    list_display = ["activated_at", "release_name", "live_for", "activated_by", "shown_note", "compare"]
+    list_display = ["activated_at", "release_name", "live_for", "activator", "shown_note", "compare"]
     list_display_links = ["activated_at"]
     list_filter = [ActivatorFilter]
     search_fields = ["release__version", "release__name", "note", "lost_because", "activated_by"]
     date_hierarchy = "activated_at"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Activation]:
-        return timeline.query_activations().select_related("release").defer(*stored_releases.LARGE_COLUMNS)
+        live = Activation.objects.filter(release=OuterRef("release"), is_live=True)
+        rows = timeline.query_activations().annotate(is_release_live=Exists(live))
+        return rows.select_related("release").defer(*stored_releases.LARGE_COLUMNS)
 
     def get_list_display(self, request: HttpRequest) -> Any:
         """Return the columns, with the one for rolling back if the user may."""
@@ -66,8 +70,13 @@ class ActivationAdmin(base.ReadOnlyMixin, base.ModelAdmin[Activation]):
 
     @admin.display(description="Live for")
     def live_for(self, activation: Any) -> str:
-        duration = timesince(activation.activated_at, activation.until or timezone.now())
+        start, end = activation.activated_at, activation.until or timezone.now()
+        duration = timesince(start, end) if end - start >= timedelta(minutes=1) else "less than a minute"
         return duration if activation.until else f"{duration}, until now"
+
+    @admin.display(description="Activated by", ordering="activated_by")
+    def activator(self, activation: Activation) -> str:
+        return display.describe_actor(activation.activated_by)
 
     @admin.display(description="Note", ordering="note")
     def shown_note(self, activation: Activation) -> str:
@@ -84,9 +93,9 @@ class ActivationAdmin(base.ReadOnlyMixin, base.ModelAdmin[Activation]):
         query = f"{url}?before={activation.before}&after={activation.release_id}"
         return format_html('<a href="{}">Compare with previous</a>', query)
 
-    @admin.display(description="Roll back")
-    def make_live(self, activation: Activation) -> str:
-        if activation.is_live or activation.release.withdrawn_at:
+    @admin.display(description="Actions")
+    def make_live(self, activation: Any) -> str:
+        if activation.is_release_live or activation.release.withdrawn_at:
             return "–"
         url = reverse("admin:registry_release_make_live", args=[activation.release_id])
         return format_html('<a href="{}">Make live</a>', url)

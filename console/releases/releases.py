@@ -180,7 +180,7 @@ class ReleaseAdmin(
             is_live=Exists(activations.filter(is_live=True)),
             cohort=Subquery(readers.order_by("position").values("name")[:1]),
         )
-        return stored_releases.annotate_last_note(rows)
+        return stored_releases.annotate_own_note(rows)
 
     def get_fieldsets(self, request: HttpRequest, obj: Release | None = None) -> Any:
         """Return the fieldsets that apply to this release."""
@@ -203,15 +203,15 @@ class ReleaseAdmin(
             return format_html('<span class="ui-tag ui-tag--withdrawn">{}</span>', "withdrawn")
         if release.cohort:
             return f"read by the cohort {release.cohort}"
-        return "was live" if release.last_note is not None else "never live"
+        return "was live" if release.own_note is not None else "never live"
 
     @admin.display(description="Created by", ordering="created_by")
     def creator(self, release: Release) -> str:
         return display.describe_actor(release.created_by)
 
-    @admin.display(description="Last note")
+    @admin.display(description="Note")
     def note(self, release: Any) -> str:
-        return release.last_note or ""
+        return release.own_note or ""
 
     @admin.display(description="Made of")
     def selected(self, release: Release) -> str:

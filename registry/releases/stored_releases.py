@@ -121,12 +121,16 @@ def list_release_labels(versions: Iterable[str]) -> list[tuple[str, str]]:
     """
     versions = list(versions)
     releases = Release.objects.filter(pk__in=versions).only("number", "name").order_by("-created_at")
-    rows: Iterable[Any] = annotate_last_note(releases)
-    labels = {row.pk: " · ".join(filter(None, [row.short_name, row.last_note])) for row in rows}
+    rows: Iterable[Any] = annotate_own_note(releases)
+    labels = {row.pk: " · ".join(filter(None, [row.short_name, row.own_note])) for row in rows}
     return [*labels.items(), *((version, version[:SHORT_VERSION]) for version in versions if version not in labels)]
 
 
-def annotate_last_note(releases: QuerySet[Release]) -> QuerySet[Release]:
-    """Add the note with which each release was last made live, as `last_note`."""
-    activations = Activation.objects.filter(release=OuterRef("pk")).order_by("-activated_at", "-id")
-    return releases.annotate(last_note=Subquery(activations.values("note")[:1]))
+def annotate_own_note(releases: QuerySet[Release]) -> QuerySet[Release]:
+    """Add what each release was made live with first, as `own_note`."""
+    return releases.annotate(own_note=build_own_note("pk"))
+
+
+def build_own_note(release: str) -> Subquery:
+    """Return the first note of a release, which says what it is. Later notes say why it is live again."""
+    return Subquery(Activation.objects.filter(release=OuterRef(release)).order_by("id").values("note")[:1])

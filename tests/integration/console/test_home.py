@@ -74,9 +74,12 @@ def test_home_links_to_compare_and_roll_back_the_live_release(api: Api, admin_cl
     assert f"?before={first.pk}&amp;after={second.pk}" in page
     rollback_url = reverse("admin:registry_release_make_live", args=[first.pk])
     assert f'href="{rollback_url}">Roll back to {first.short_name}' in page
-    admin_client.post(rollback_url, {"note": "Back"})
+    admin_client.post(rollback_url, {"note": "Models sent nothing"})
     assert Activation.objects.get(is_live=True).release == first
     page = read_home(admin_client)
+    own_note = Activation.objects.order_by("id").values_list("note", flat=True)[0]
+    assert f">{first.short_name} {own_note}</a>" in page  # not the reason why the other was rolled back
+    assert "by admin: Models sent nothing. 82 ops." in page
     assert "Roll back to" not in page
     assert f"Make {second.short_name} live again" in page
 

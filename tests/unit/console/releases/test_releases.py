@@ -24,8 +24,9 @@ def publish(note: str, **fields: Any) -> Release:
     return publishing.publish_draft(note=note, by="ann", at=timezone.now())
 
 
-def test_release_list_shows_state_and_last_note(admin_client: Client, published: Release, newer: Release) -> None:
+def test_release_list_shows_state_and_what_each_release_is(admin_client: Client, published: Release, newer: Release) -> None:
     publish("Once more", summary="Third")
+    lifecycle.activate_release(version=published.version, note="Back", by="ann", at=timezone.now())
     lifecycle.withdraw_release(version=newer.version, reason="Wrong", by="ann", at=timezone.now())
 
     rows = [
@@ -36,7 +37,8 @@ def test_release_list_shows_state_and_last_note(admin_client: Client, published:
 
     names = [re.findall(r'<span title="\w{64}">(r\d+)', row)[0] for row in rows]
     assert names == ["r3", "r2", "r1"]
-    assert "was live" in rows[2]
+    assert "was live" in rows[0]
+    assert "Test" in rows[2]  # not "Back", which says why it is live again
     assert "withdrawn" in rows[1]
     assert "Better words" in rows[1]
     assert sum(">live<" in row for row in rows) == 1
@@ -54,7 +56,8 @@ def test_timeline_shows_what_was_live_when_and_links_to_it(
     assert [each.until for each in rows] == [None, rows[0].activated_at, rows[1].activated_at]
     assert reverse("admin:registry_release_make_live", args=[newer.pk]) in read_text(page)
     assert f"?before={newer.pk}&amp;after={published.pk}" in read_text(page)
-    assert "until now" in read_text(page)
+    assert "less than a minute, until now" in read_text(page)
+    assert reverse("admin:registry_release_make_live", args=[published.pk]) not in read_text(page)  # it is live
     (lane,) = page.context["lanes"]
     assert [segment.label for segment in lane.segments] == ["r1", "r2", "r1"]
 
