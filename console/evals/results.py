@@ -1,7 +1,7 @@
 """The result of eval cases as rows of a page: hit rates, cases won and lost, and ops found instead of others."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any, NamedTuple
 
 from django.conf import settings
@@ -111,7 +111,7 @@ def build_summary_context(compared: EvalComparison | None) -> dict[str, Any]:
         "eval_ranks": HIT_RANKS,
         "eval_lost": [_build_case_row(each, links) for each in lost[:MAX_LISTED]],
         "eval_lost_count": len(lost),
-        "eval_losses": _count_losses(lost),
+        "eval_change": _describe_change(len(compared.won), lost),
         "eval_won_count": len(compared.won),
         "eval_margin": settings.GATEWAY_EVAL_MARGIN,
         "eval_is_compared": bool(compared.cases) and compared.cases[0].before is not None,
@@ -181,10 +181,12 @@ def _explain_loss(loss: Loss) -> str:
     return "Noise: no new or edited op is ahead. With other ops around, the same words count differently."
 
 
-def _count_losses(lost: Iterable[ComparedCase]) -> str:
-    """Return why cases were lost in words, such as "3 to new ops, 2 to noise"; empty if none was."""
+def _describe_change(won_count: int, lost: Collection[ComparedCase]) -> str:
+    """Return what became of the cases, such as "0 cases won, 5 lost (3 to new ops, 2 to noise)"."""
     counts = Counter(each.loss.cause for each in lost if each.loss)
-    return ", ".join(f"{counts[cause]} {_LOSS_WORDS[cause]}" for cause in LossCause if counts[cause])
+    causes = ", ".join(f"{counts[cause]} {_LOSS_WORDS[cause]}" for cause in LossCause if counts[cause])
+    why = f" ({causes})" if causes else ""
+    return f"{won_count} {'case' if won_count == 1 else 'cases'} won, {len(lost)} lost{why}"
 
 
 def _build_taken_row(taken: TakenCases, links: dict[str, str]) -> TakenRow:

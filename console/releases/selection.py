@@ -96,13 +96,17 @@ def build_selection_context(draft_review: DraftReview, holders: Holders) -> dict
     """Return the context of console/releases/selection.html."""
     chosen = draft_review.selection
     groups = _group_ticks(chosen, holders)
+    held = holds.find_holds(chosen, holders)
+    scheduled = frozenset[EntryKey]().union(*(row.keys for row in holders.schedules))
     return {
         "selected_count": len(chosen.changes),
         "all_count": len(chosen.all_changes),
         "is_partial": not chosen.is_complete,
         "tick_groups": groups,
         "has_ticks": len(chosen.all_changes) <= MAX_TICKS,
-        "holds": holds.find_holds(chosen, holders),
+        "holds": held,
+        "can_leave_out": bool(held) and bool(chosen.keys.difference(*(hold.holder.keys for hold in held))),
+        "all_scheduled": bool(chosen.changes) and chosen.all_keys <= scheduled,
         "missing": draft_review.missing,
     }
 

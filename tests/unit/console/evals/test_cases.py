@@ -84,7 +84,7 @@ def test_results_compare_releases_and_the_draft(admin_client: Client, case: Eval
     lose_the_case()
     lost = open_page(admin_client, "evalcase_compare")  # the draft with the live release
     paint = get_registry_url(Op, "change", Op.objects.get(op="onto.task.paint").pk)
-    assert "0 cases won, 1 lost: 1 " in lost
+    assert "0 cases won, 1 lost (1 " in lost
     assert "−100.0" in lost
     assert f'<a href="{paint}">onto.task.paint</a>' in lost
     assert "telephone &lt;b&gt;the plumber&lt;/b&gt;" in lost
@@ -100,6 +100,7 @@ def test_the_review_asks_why_to_publish_a_loss(admin_client: Client, case: EvalC
     published = admin_client.post(url, form | {"lost_because": "Nobody calls."})
 
     assert "Does search still find the right op?" in read_text(page)
+    assert "<details class=\"ui-folded\" open> <summary>Search: 0 cases won, 1 lost (1 " in read_text(page)
     assert "telephone &lt;b&gt;the plumber&lt;/b&gt;" in read_text(page)
     assert "Write a few words: why it is right to lose" in refused
     assert published.status_code == 302

@@ -282,6 +282,14 @@ def test_other_changes_void_no_schedule(
     assert '"summary":"Changed"' in live.content
 
 
+def test_a_draft_that_is_scheduled_as_a_whole_has_nothing_to_publish(admin_client: Client, changed: Release) -> None:
+    page = read_text(schedule(admin_client))
+
+    assert 'Every change of the draft is <a href="#scheduled">scheduled</a>.' in page
+    assert "cannot be published" not in page
+    assert 'id="publish-form"' not in page
+
+
 def test_scheduled_entries_are_left_out_and_cannot_be_published_before(admin_client: Client, changed: Release) -> None:
     schedule(admin_client)
     import_op()
@@ -294,6 +302,8 @@ def test_scheduled_entries_are_left_out_and_cannot_be_published_before(admin_cli
     refused = read_text(admin_client.post(reverse(URL), form))
 
     assert "onto.task.add is scheduled for" in read_text(page)
+    assert "Leave these changes out" in read_text(page)
+    assert 'id="publish-form"' not in read_text(page)  # the notice and the button would contradict each other
     assert "Leave it out, or cancel the schedule." in refused
     assert stored_releases.get_live_release() == changed
     admin_client.post(reverse(URL), {"step": "leave_held"})
