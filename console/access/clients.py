@@ -13,6 +13,7 @@ from django.db.models import F, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
+from django.urls import reverse
 from django.utils import timezone
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
@@ -56,9 +57,12 @@ class ClientAdmin(AuditedAdmin):
         return super().render_change_form(request, context, *args, **kwargs)
 
     def response_add(self, request: HttpRequest, obj: Client, post_url_continue: str | None = None) -> HttpResponse:
-        """Show the new client, whose page leads to its first key."""
-        self.message_user(request, f"The client {obj} is added. Add a key for it.", messages.SUCCESS)
-        return redirect("admin:gateway_client_change", obj.pk)
+        """Lead to the form of its first key: without one, nothing can call for the client."""
+        if not request.user.has_perm("gateway.add_apikey"):
+            self.message_user(request, f"The client {obj} is added.", messages.SUCCESS)
+            return redirect("admin:gateway_client_change", obj.pk)
+        self.message_user(request, f"The client {obj} is added. Now add its first key.", messages.SUCCESS)
+        return redirect(f"{reverse('admin:gateway_apikey_add')}?client={obj.pk}")
 
     def get_audit_values(self, row: Client) -> dict[str, Any]:
         return {name: getattr(row, name) for name in AUDITED_CLIENT_FIELDS}
