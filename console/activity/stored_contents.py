@@ -26,9 +26,17 @@ class StoredContentsAdmin(AuditedAdmin):
 
     audit_kind = "contents"
     empty = "Run manage.py migrate, which creates the row."
-    list_display = ["days", "seen_by", "redacted"]
+    list_display = ["kept", "seen_by", "redacted_patterns"]
     search_fields = ["seen_by"]
     fields = ["days", "seen_by", "redacted"]
+
+    @admin.display(description="Args, results and words of searches")
+    def kept(self, row: StoredContents) -> str:
+        return f"kept for {row.days} day{'s' * (row.days != 1)}" if row.days else "not kept"
+
+    @admin.display(description="What is redacted")
+    def redacted_patterns(self, row: StoredContents) -> str:
+        return ", ".join(PATTERN_LABELS[PatternName(name)] for name in row.redacted)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False

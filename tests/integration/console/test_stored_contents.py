@@ -26,6 +26,16 @@ def save(http: HttpClient, **values: Any) -> Any:
     return http.post(url, {"days": 7, "seen_by": "viewers", "redacted": list(ALL_PATTERNS), **values}, follow=True)
 
 
+def test_the_list_says_in_words_what_is_kept_and_redacted(admin_client: HttpClient) -> None:
+    store_contents(7)
+    StoredContents.objects.update(redacted=["e-mail", "card"])
+
+    page = read_text(admin_client.get(reverse("admin:analytics_storedcontents_changelist")))
+
+    assert "kept for 7 days" in page
+    assert "e-mail addresses, card numbers" in page
+
+
 @pytest.mark.both_databases
 def test_an_admin_lets_events_keep_contents_and_sees_them(api: Api, admin_client: HttpClient) -> None:
     assert "They are not kept." in _open_event(api, admin_client)
