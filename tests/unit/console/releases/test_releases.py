@@ -24,7 +24,7 @@ def publish(note: str, **fields: Any) -> Release:
     return publishing.publish_draft(note=note, by="ann", at=timezone.now())
 
 
-def test_release_list_shows_state_and_what_each_release_is(admin_client: Client, published: Release, newer: Release) -> None:
+def test_release_list_shows_state_and_note_of_each(admin_client: Client, published: Release, newer: Release) -> None:
     publish("Once more", summary="Third")
     lifecycle.activate_release(version=published.version, note="Back", by="ann", at=timezone.now())
     lifecycle.withdraw_release(version=newer.version, reason="Wrong", by="ann", at=timezone.now())
