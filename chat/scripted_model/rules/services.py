@@ -23,6 +23,7 @@ WRITES_LEFT_OUT = (
     "`{op}` can do that, but as the scripted model I only read from connected services, so nothing was changed. A real "
     "model fills in its arguments: set `LLM_BASE_URL`."
 )
+NOT_FILTERED = "This is everything: as the scripted model, I did not filter by “{words}”."
 _OWN_NAMES = {*KINDS, "event", "calendar", "todo"}
 _ACTIONS = ("list", "details", "create", "update", "delete", "schedule", "refuse", "refuse_many")
 _SEARCH_ARGUMENTS = ("q", "query", "search", "text", "term", "name", "words")
@@ -44,6 +45,7 @@ class _ServiceOp:
     """An op that a request may mean. `args` are the signatures by name, None if the search did not show them."""
 
     path: str
+    summary: str
     kind: str
     score: int
     args: dict[str, str] | None
@@ -119,8 +121,11 @@ def _plan_read(ops: list[_ServiceOp], message: str, days: Days) -> Lookup:
         elif best is None or len(args) > best[1]:
             best = op.score, len(args), ScriptedCall(op.path, args), op
     if best:
-        outcome = (yield [best[2]])[0]
-        return describe_result(outcome, best[3].entity)
+        _, used, call, op = best
+        outcome = (yield [call])[0]
+        text = describe_result(outcome, op.entity)
+        ignored = "" if used else _list_rest(message, f"{op.path} {op.summary}")
+        return f"{text}\n\n{NOT_FILTERED.format(words=ignored)}" if ignored and _find_rows(outcome.result) else text
     if lacking:
         op, missing = lacking
         return f"`{op.path}` needs {' and '.join(f'`{name}`' for name in missing)}. Name it in your message."
@@ -143,7 +148,8 @@ def _rank_ops(page: dict[str, Any], words: set[str]) -> list[_ServiceOp]:
         if in_path or in_summary == words:
             args = item.get("args")
             score = 2 * len(in_path) + len(in_summary - in_path)
-            ops.append(_ServiceOp(path, str(item["kind"]), score, args if isinstance(args, dict) else None))
+            args = args if isinstance(args, dict) else None
+            ops.append(_ServiceOp(path, str(item.get("summary")), str(item["kind"]), score, args))
     return sorted(ops, key=lambda op: -op.score)
 
 
@@ -168,7 +174,7 @@ def _fill_args(
         if value is None and dates == [name]:
             value = days.parse_day(message)
         if value is None and required and name in _SEARCH_ARGUMENTS and _read_type(signature) == "string":
-            value = _list_rest(message, op) or None
+            value = _list_rest(message, op.path) or None
         if value is not None:
             args[name] = value
         elif required:
@@ -216,9 +222,9 @@ def _list_words(message: str) -> set[str]:
     return set(map(_stem, _list_names(message)))
 
 
-def _list_rest(message: str, op: _ServiceOp) -> str:
-    """Return the words of a message that do not name the op: what to search for."""
-    own = set(map(_stem, _WORD.findall(op.path.replace("_", " "))))
+def _list_rest(message: str, about_op: str) -> str:
+    """Return the words of a message that are not about the op: what to search for."""
+    own = set(map(_stem, _WORD.findall(about_op.replace("_", " "))))
     return " ".join(word for word in _list_names(message) if _stem(word) not in own)
 
 

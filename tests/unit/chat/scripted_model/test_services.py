@@ -84,6 +84,20 @@ def test_rows_are_a_table() -> None:
     assert ask(asked, build_exec(op, nested)).text == "`clinic.patient.list` found no patients."
 
 
+def test_words_that_no_argument_takes_are_admitted() -> None:
+    op = "clinic.patient.list"
+    rows = build_exec(op, build_success(op, items=PATIENTS))
+
+    def answer(message: str) -> str:
+        return ask(build_user(message), show_help(*CLINIC), rows).text
+
+    assert answer("show the patients of Doctor Holm").endswith(
+        "\n\nThis is everything: as the scripted model, I did not filter by “Doctor Holm”."
+    )
+    assert "everything" not in answer("list all the patients of the clinic, please")
+    assert "everything" not in answer("find the patients “Berg”")
+
+
 def test_guide_is_its_sections() -> None:
     item = build_help_item("util.buildos.overview", "Explain what this workspace is")
     sections = [

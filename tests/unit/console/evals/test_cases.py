@@ -100,7 +100,7 @@ def test_the_review_asks_why_to_publish_a_loss(admin_client: Client, case: EvalC
     published = admin_client.post(url, form | {"lost_because": "Nobody calls."})
 
     assert "Does search still find the right op?" in read_text(page)
-    assert "<details class=\"ui-folded\" open> <summary>Search: 0 cases won, 1 lost (1 " in read_text(page)
+    assert '<details class="ui-folded" open> <summary>Search: 0 cases won, 1 lost (1 ' in read_text(page)
     assert "telephone &lt;b&gt;the plumber&lt;/b&gt;" in read_text(page)
     assert "Write a few words: why it is right to lose" in refused
     assert published.status_code == 302
