@@ -18,6 +18,7 @@ from hypothesis import settings as hypothesis_settings
 from pytest_django.plugin import DjangoDbBlocker
 
 from analytics.events import event_log, stored_contents
+from analytics.experiments import planning
 from analytics.rollout import assignment, exposures
 from core import logs, overload
 from core.background import write_behind
@@ -208,6 +209,7 @@ def _fresh_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     switches.clear_switches()
     connections.clear_connections()
     assignment.clear_rollout()
+    planning.clear_cache()
     stored_contents.clear_rules()
     key_verification.clear_cache()
     overload.clear_guards()
