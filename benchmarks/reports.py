@@ -9,7 +9,7 @@ from django.db import connection
 from django.utils import timezone
 
 from analytics import reports
-from analytics.experiments import comparison
+from analytics.experiments.cohorts import comparison
 from analytics.reports import misses, report_filter, selection, totals, turn_figures
 from analytics.reports.report_filter import ReportFilter
 from analytics.rollups import rollup_job

@@ -13,7 +13,8 @@ from django.db import transaction
 from django.urls import reverse
 from django.utils.text import capfirst
 
-from analytics.experiments import arm_text, cohort_guardrail, lifecycle, metric_text, proportions, results
+from analytics.experiments import arm_text, lifecycle, metric_text, proportions, results
+from analytics.experiments.cohorts import guardrail
 from analytics.experiments.interruptions import find_interruption
 from analytics.experiments.lifecycle import ExperimentRefused
 from analytics.experiments.metrics import FAILURE_RATE, METRICS
@@ -35,7 +36,7 @@ def measure(at: datetime) -> bool:
     more = rollup_job.run_rollup(at)
     if not more:
         run_experiments(at)
-        cohort_guardrail.stop_worse_cohorts(at)
+        guardrail.stop_worse_cohorts(at)
     return more
 
 
@@ -94,7 +95,8 @@ def _find_hold_reason(experiment: Experiment, figures: Mapping[str, Any], at: da
 
 def _count_callers(figures: Mapping[str, Any]) -> int:
     """Return how many users made a call in the arm with fewest: those without one tell nothing of failures."""
-    return min(users for each in figures["metrics"] if each["metric"] == FAILURE_RATE.name for users in each["users"])
+    rates = [each for each in figures["metrics"] if each["metric"] == FAILURE_RATE.name]
+    return min(int(users) for each in rates for users in each["users"])
 
 
 def _warn_by_calls(figures: Mapping[str, Any]) -> tuple[str, str] | None:

@@ -37,7 +37,7 @@ CACHE_MINUTES = 10  # for which a form that is edited reads the history once
 
 
 @dataclass(frozen=True, slots=True)
-class Traffic:
+class ArrivalCurve:
     """How many users had come by the end of each of the last days, each counted on the first one."""
 
     by_day: tuple[int, ...]
@@ -188,13 +188,13 @@ def _select_figures(days: int, at: datetime) -> Any:
 
 
 @lru_cache(maxsize=1)
-def _measure_traffic(at: datetime) -> Traffic:
+def _measure_traffic(at: datetime) -> ArrivalCurve:
     firsts = _select_figures(HISTORY_DAYS, at).values("subject").annotate(first=Min("begin"))
     counts = Counter(first.astimezone(UTC).date() for first in firsts.values_list("first", flat=True))
     if not counts:
-        return Traffic(())
+        return ArrivalCurve(())
     days = (at.astimezone(UTC).date() - min(counts)).days + 1
-    return Traffic(tuple(accumulate(counts[min(counts) + timedelta(days=day)] for day in range(days))))
+    return ArrivalCurve(tuple(accumulate(counts[min(counts) + timedelta(days=day)] for day in range(days))))
 
 
 @lru_cache(maxsize=len(METRICS) * len(PERIODS))

@@ -9,7 +9,7 @@ from django.template.defaultfilters import pluralize
 from django.urls import reverse
 from django.utils import timezone
 
-from analytics.experiments import cohort_guardrail
+from analytics.experiments.cohorts import guardrail
 from analytics.flags import Surface
 from analytics.reports import totals
 from analytics.reports.report_filter import NO_COHORT, ReportFilter
@@ -81,7 +81,7 @@ def build_rollout(request: HttpRequest) -> dict[str, Any]:
             "bad",
             _link_cohort(each.cohort),
         )
-        for each in cohort_guardrail.list_stops(cohorts_by_name.values())
+        for each in guardrail.list_stops(cohorts_by_name.values())
         if each.time >= scope.at - SHOW_STOPS
     ]
     return {

@@ -36,7 +36,8 @@ class ActivationAdmin(base.ReadOnlyMixin, base.ModelAdmin[Activation]):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Activation]:
         live = Activation.objects.filter(release=OuterRef("release"), is_live=True)
         rows = timeline.query_activations().annotate(is_release_live=Exists(live))
-        return rows.select_related("release").defer(*stored_releases.LARGE_COLUMNS)
+        shown: QuerySet[Activation] = rows.select_related("release").defer(*stored_releases.LARGE_COLUMNS)
+        return shown
 
     def get_list_display(self, request: HttpRequest) -> Any:
         """Return the columns, with the one for rolling back if the user may."""

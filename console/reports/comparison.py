@@ -10,8 +10,14 @@ from django.utils.html import escape
 from unfold.widgets import UnfoldAdminSelectWidget
 
 from analytics.events.event_filters import CountedAs
-from analytics.experiments import comparison
-from analytics.experiments.comparison import CALL_LIMIT, ComparisonVerdict, MetricComparison, OpChange, Proportion
+from analytics.experiments.cohorts import comparison
+from analytics.experiments.cohorts.comparison import (
+    CALL_LIMIT,
+    ComparisonVerdict,
+    MetricComparison,
+    OpChange,
+    Proportion,
+)
 from analytics.experiments.proportions import ConfidenceInterval
 from analytics.experiments.statistics import MIN_SUBJECTS
 from analytics.flags import LIVE, FlagKey

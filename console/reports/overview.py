@@ -8,7 +8,7 @@ from django.http import HttpRequest
 from django.utils.text import slugify
 
 from analytics.events.event_filters import CountedAs
-from analytics.experiments import comparison
+from analytics.experiments.cohorts import comparison
 from analytics.reports import totals
 from analytics.reports.report_filter import NO_COHORT, ReportFilter
 from analytics.reports.totals import Totals

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 from django.db.models import Min
 from django.http import HttpRequest
 
-from analytics.experiments import cohort_guardrail, comparison
+from analytics.experiments.cohorts import comparison, guardrail
+from analytics.experiments.cohorts.verdicts import Advice, Verdict, judge
 from analytics.experiments.statistics import MIN_SUBJECTS
-from analytics.experiments.verdicts import Advice, Verdict, judge
 from analytics.flags import FlagKey
 from analytics.reports import totals
 from analytics.reports.report_filter import NO_COHORT, ReportFilter
@@ -71,11 +71,11 @@ def build_facts(request: HttpRequest, cohort: Cohort, at: datetime) -> dict[str,
 
 def describe_guardrail(cohort: Cohort, at: datetime) -> str:
     """Return what the guardrail did or sees; "" if the cohort has none."""
-    if stops := cohort_guardrail.list_stops([cohort]):
+    if stops := guardrail.list_stops([cohort]):
         return f"Stopped automatically on {format_time(stops[0].time)}. {stops[0].reason}"
     if not (cohort.is_on and cohort.is_guarded):
         return ""
-    reading = cohort_guardrail.measure_cohorts([cohort], at=at)[cohort]
+    reading = guardrail.measure_cohorts([cohort], at=at)[cohort]
     since = format_time(reading.since)
     if reading.is_enough:
         return f"Stops automatically if it gets worse than others. Since {since}, {reading.summary}."

@@ -18,7 +18,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_POST
 
-from analytics.experiments.verdicts import Advice
+from analytics.experiments.cohorts.verdicts import Advice
 from analytics.flags import FlagKey
 from analytics.rollout import impact
 from analytics.rollout.models import Cohort

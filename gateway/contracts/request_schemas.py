@@ -6,7 +6,7 @@ The first three are also the parameters of the gateway tools that a model is giv
 from functools import cache
 from typing import Any
 
-from analytics.experiments.comparison import SIDE_KINDS
+from analytics.experiments.cohorts.comparison import SIDE_KINDS
 from analytics.reports.report_filter import DEFAULT_DAYS, PERIODS
 from gateway.contracts.errors import ErrorCode, FieldError, InvalidRequestError
 from registry.jsonschema.validator import SchemaValidator

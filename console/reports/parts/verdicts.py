@@ -6,11 +6,11 @@ from urllib.parse import urlencode
 
 from django.urls import reverse
 
-from analytics.experiments import comparison
-from analytics.experiments.comparison import ComparisonVerdict, MetricComparison, Proportion
+from analytics.experiments.cohorts import comparison
+from analytics.experiments.cohorts.comparison import ComparisonVerdict, MetricComparison, Proportion
+from analytics.experiments.cohorts.verdicts import Advice, Verdict, judge
 from analytics.experiments.proportions import ConfidenceInterval
 from analytics.experiments.statistics import MIN_SUBJECTS
-from analytics.experiments.verdicts import Advice, Verdict, judge
 from analytics.flags import FLAGS, FlagKey
 from analytics.reports.op_figures import OpFigures
 from analytics.reports.report_filter import NO_COHORT, ReportFilter

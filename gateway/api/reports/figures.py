@@ -7,8 +7,8 @@ from typing import Any
 
 from analytics import reports
 from analytics.events import stored_contents
-from analytics.experiments import comparison
-from analytics.experiments.comparison import Proportion
+from analytics.experiments.cohorts import comparison
+from analytics.experiments.cohorts.comparison import Proportion
 from analytics.experiments.proportions import ConfidenceInterval
 from analytics.reports import FAILURE_FIELDS, OpFigures, misses, totals
 from analytics.reports.report_filter import ReportFilter

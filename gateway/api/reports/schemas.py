@@ -5,7 +5,7 @@ from typing import Any
 
 from django.utils.text import slugify
 
-from analytics.experiments.comparison import CALL_LIMIT, COMPARED, SIDE_KINDS, ComparisonVerdict
+from analytics.experiments.cohorts.comparison import CALL_LIMIT, COMPARED, SIDE_KINDS, ComparisonVerdict
 from analytics.reports import FAILURE_FIELDS
 from analytics.reports.totals import Totals
 from gateway.api.endpoint_docs import NUMBER, TEXT, TEXTS, build_array, build_enum, build_object, build_ref

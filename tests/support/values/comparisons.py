@@ -2,7 +2,7 @@
 
 from hypothesis import strategies as st
 
-from analytics.experiments.comparison import COMPARED, ComparisonVerdict, MetricComparison, Proportion
+from analytics.experiments.cohorts.comparison import COMPARED, ComparisonVerdict, MetricComparison, Proportion
 from analytics.experiments.metrics import METRICS
 from analytics.experiments.proportions import ConfidenceInterval
 from analytics.experiments.statistics import MIN_SUBJECTS

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from analytics.experiments import comparison
-from analytics.experiments.comparison import COMPARED, ComparisonVerdict, MetricComparison, Proportion
+from analytics.experiments.cohorts import comparison
+from analytics.experiments.cohorts.comparison import COMPARED, ComparisonVerdict, MetricComparison, Proportion
 from analytics.reports import sum_figures_by_op, totals
 from analytics.reports.report_filter import ReportFilter
 from analytics.rollups.models import OpDaily, SubjectFigures

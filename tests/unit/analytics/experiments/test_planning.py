@@ -10,7 +10,7 @@ import pytest
 
 from analytics.experiments import planning
 from analytics.experiments.lifecycle import ArmPlan
-from analytics.experiments.planning import ExperimentPlan, Traffic, find_needed_subjects
+from analytics.experiments.planning import ArrivalCurve, ExperimentPlan, find_needed_subjects
 from analytics.experiments.statistics import ArmMoments, MetricKind, MetricTest, compare_arms
 from analytics.flags import FlagKey
 from analytics.rollout.experiments import Experiment
@@ -159,8 +159,8 @@ def test_planned_number_of_users_finds_the_effect_in_four_of_five_experiments(we
 
 
 def test_users_after_the_history_come_as_in_its_last_days() -> None:
-    traffic = Traffic((100, 120, 140))
+    curve = ArrivalCurve((100, 120, 140))
 
-    assert [traffic.count_users(days) for days in (0, 1, 3, 5)] == [0, 100, 140, 180]
-    assert [traffic.find_days(users) for users in (50, 120, 141, 200)] == [1, 2, 4, 6]
-    assert Traffic((100, 100)).find_days(101) is None
+    assert [curve.count_users(days) for days in (0, 1, 3, 5)] == [0, 100, 140, 180]
+    assert [curve.find_days(users) for users in (50, 120, 141, 200)] == [1, 2, 4, 6]
+    assert ArrivalCurve((100, 100)).find_days(101) is None

@@ -3,9 +3,9 @@
 import pytest
 from hypothesis import given
 
-from analytics.experiments.comparison import ComparisonVerdict, MetricComparison
+from analytics.experiments.cohorts.comparison import ComparisonVerdict, MetricComparison
+from analytics.experiments.cohorts.verdicts import DECIDING_METRICS, Advice, judge
 from analytics.experiments.statistics import MIN_SUBJECTS
-from analytics.experiments.verdicts import DECIDING_METRICS, Advice, judge
 from tests.support.values.comparisons import Difference, any_comparisons, build_comparisons
 
 BETTER, WORSE, NONE = (-0.05, 0.02), (0.05, 0.02), (0.0, 0.02)  # of a rate that is better if it is lower

@@ -8,8 +8,8 @@ import pytest
 from django.test import Client as HttpClient
 from django.urls import reverse
 
-from analytics.experiments import cohort_guardrail
-from analytics.experiments.verdicts import Advice
+from analytics.experiments.cohorts import guardrail
+from analytics.experiments.cohorts.verdicts import Advice
 from analytics.flags import FlagKey
 from analytics.reports.report_filter import NO_COHORT
 from analytics.rollout.models import Assignment, Cohort, Subject
@@ -83,7 +83,7 @@ def test_cohort_page_shows_what_its_guardrail_sees_and_what_it_did(admin_client:
     SubjectFigures.objects.all().delete()
     add_subjects("pilot", 30, 7, since)
     add_subjects("", 30, 1, since)
-    cohort_guardrail.stop_worse_cohorts(later)
+    guardrail.stop_worse_cohorts(later)
     stopped = read_page(admin_client, Cohort.objects.get())
 
     assert "Stops automatically once 20 users on both sides show that it is worse." in page

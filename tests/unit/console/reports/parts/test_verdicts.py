@@ -5,9 +5,9 @@ import re
 import pytest
 from hypothesis import given
 
-from analytics.experiments.comparison import COMPARED, MetricComparison
+from analytics.experiments.cohorts.comparison import COMPARED, MetricComparison
+from analytics.experiments.cohorts.verdicts import judge
 from analytics.experiments.proportions import ConfidenceInterval
-from analytics.experiments.verdicts import judge
 from console.reports.parts.verdicts import COHORT_ADVICE, HITS, describe_comparison, describe_verdict, format_signed
 from tests.support.values.comparisons import Difference, any_comparisons, build_comparison, build_comparisons
 

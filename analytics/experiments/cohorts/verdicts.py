@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from analytics.experiments.comparison import SUCCESS_RATE, ComparisonVerdict, MetricComparison
+from analytics.experiments.cohorts.comparison import SUCCESS_RATE, ComparisonVerdict, MetricComparison
 from analytics.experiments.metrics import FAILURE_RATE, Metric
 
 # The rates that a rollout is decided by, the most important first. All others only hold it back.

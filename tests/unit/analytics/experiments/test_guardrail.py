@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import Group, User
 
-from analytics.experiments import cohort_guardrail
+from analytics.experiments.cohorts import guardrail
 from analytics.flags import FlagKey
 from analytics.rollout.models import Cohort
 from analytics.rollups.models import SubjectFigures
@@ -47,7 +47,7 @@ def record_change(cohort: Cohort, time: datetime) -> None:
 
 
 def runs_on(cohort: Cohort) -> bool:
-    cohort_guardrail.stop_worse_cohorts(AT)
+    guardrail.stop_worse_cohorts(AT)
     cohort.refresh_from_db()
     return cohort.is_on
 
@@ -62,7 +62,7 @@ def test_worse_cohort_is_switched_off_and_recorded(cohort: Cohort) -> None:
     assert (entry.name, entry.by, entry.changes) == ("pilot", "guardrail", {"is_on": [True, False]})
     rates = "50% of the calls of 30 users failed, and 10% of the calls of 30 users of others"
     assert entry.note == f"Since the cohort last changed, {rates}."
-    [stop] = cohort_guardrail.list_stops([cohort])
+    [stop] = guardrail.list_stops([cohort])
     assert (stop.cohort, stop.time, stop.reason) == (cohort, AT, entry.note)
 
 
@@ -107,7 +107,7 @@ def test_few_heavy_users_are_warned_about_and_not_acted_on(cohort: Cohort) -> No
     add_users("", 10, times=30, calls=100)
 
     assert runs_on(cohort)
-    assert cohort_guardrail.measure_cohorts([cohort], at=AT)[cohort].is_worse_by_calls
+    assert guardrail.measure_cohorts([cohort], at=AT)[cohort].is_worse_by_calls
 
 
 def test_only_what_came_after_the_last_change_and_yesterday_s_midnight_counts(cohort: Cohort) -> None:
@@ -130,7 +130,7 @@ def test_cohort_without_a_guardrail_or_of_a_flag_that_is_off_is_left_alone(
     cohort.is_guarded = False
     cohort.save()
     with django_assert_num_queries(1):
-        cohort_guardrail.stop_worse_cohorts(AT)
+        guardrail.stop_worse_cohorts(AT)
     cohort.is_guarded, cohort.flag.is_on = True, False
     cohort.save()
     cohort.flag.save()
@@ -146,7 +146,7 @@ def test_cohort_that_somebody_switched_on_again_is_no_stop_any_more(cohort: Coho
     cohort.save()
     record_change(cohort, AT + timedelta(seconds=1))
 
-    assert cohort_guardrail.list_stops([cohort]) == []
-    cohort_guardrail.stop_worse_cohorts(AT + HOUR)
+    assert guardrail.list_stops([cohort]) == []
+    guardrail.stop_worse_cohorts(AT + HOUR)
     cohort.refresh_from_db()
     assert cohort.is_on  # what failed before does not count

@@ -15,7 +15,7 @@ from django.db.models import QuerySet
 from django.urls import reverse
 
 from analytics.experiments import proportions, statistics, sums
-from analytics.experiments.comparison import CALL_LIMIT
+from analytics.experiments.cohorts.comparison import CALL_LIMIT
 from analytics.experiments.metrics import FAILURE_RATE
 from analytics.experiments.statistics import MIN_SUBJECTS, ArmMoments, ArmVerdict, MetricKind, MetricTest
 from analytics.experiments.sums import Span
