@@ -91,7 +91,7 @@ def test_heavy_user_counts_up_to_the_limit() -> None:
 
 
 def test_interval_is_narrower_where_the_past_of_users_explains_them() -> None:
-    failures = [number % 8 for number in range(40)]
+    failures = [number % 8 for number in range(104)]  # enough of them to know how the past goes on
     for arm in ("tools-control", "tools-b"):
         add_users(arm, NOON - timedelta(days=3), failures=failures, is_new=False)
     experiment = create_experiment(NOON, guardrails=[])
