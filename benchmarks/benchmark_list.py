@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from benchmarks import chat, connect, mcp, measures
+from benchmarks.experiments import chance, harm
 from benchmarks.figures import BenchmarkFigure
 from benchmarks.lab import Lab
 
@@ -76,6 +77,11 @@ BENCHMARKS = (
     Benchmark(("mcp.vs_fastmcp",), mcp.measure_same_tools),
     Benchmark(("mcp.vs_fastmcp_proxy",), mcp.measure_proxy),
     Benchmark(("connect.map.seconds", "connect.import.seconds"), connect.measure_import),
+    Benchmark(("experiments.verdicts.runs", "experiments.guardrail.runs"), chance.measure_chance),
+    Benchmark(("experiments.past.runs", "experiments.past.width"), chance.measure_chance_with_past),
+    Benchmark(tuple(f"experiments.doubling.{rate}" for rate in ("20", "10", "5")), harm.measure_doubling),
+    Benchmark(("experiments.split.found", "experiments.split.blamed"), harm.measure_split),
+    Benchmark(("experiments.judge.s",), harm.measure_judge_arms),
     Benchmark(("console.ops.s", "console.review.s"), measures.measure_admin_pages),
     *(
         Benchmark(tuple(figure.format(name) for figure in SIZE_FIGURES), partial(measures.measure_size, number=number))

@@ -75,6 +75,14 @@ GOALS = {
     "mcp.vs_fastmcp_proxy": FigureGoal("≥", 5),
     "connect.map.seconds": FigureGoal("<", 3),
     "connect.import.seconds": FigureGoal("<", 15),
+    # of 2,000 runs: a rate of 5% gives more than 119 in one of 40 cases
+    "experiments.verdicts.runs": FigureGoal("≤", 119),
+    "experiments.guardrail.runs": FigureGoal("≤", 119),
+    "experiments.past.runs": FigureGoal("≤", 119),
+    "experiments.past.width": FigureGoal("<", 1),
+    "experiments.doubling.20": FigureGoal("≥", 0.95),
+    "experiments.split.found": FigureGoal("≥", 1),
+    "experiments.judge.s": FigureGoal("<", 20),
     "console.ops.s": FigureGoal("<", 1),
     "console.review.s": FigureGoal("<", 1),
 }

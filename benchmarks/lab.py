@@ -153,6 +153,11 @@ class Lab:
         """Map and import a document into a database; return the seconds (see benchmarks.imports)."""
         return self._run_command(prepared, "measure_import", str(operations))
 
+    def judge_arms(self, path: Path) -> list[dict[str, Any]]:
+        """Judge the experiments of a file; return the results."""
+        results: list[dict[str, Any]] = json.loads(_run_manage("sqlite://:memory:", "judge_arms", str(path)))
+        return results
+
     def serve_chat(self, prepared: PreparedDatabase, **variables: str) -> AbstractContextManager[BenchmarkServer]:
         """Serve the chat on a database, with extra environment variables."""
         environment = build_environment(prepared.url) | {"LLM_BASE_URL": ""} | variables
