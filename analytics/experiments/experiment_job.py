@@ -52,7 +52,7 @@ def _supervise(experiment: Experiment, at: datetime) -> None:
         subject = f"The experiment {experiment.name} was stopped"
         _stop(experiment, subject, interruption.reason, at=at, ended_at=interruption.time or at)
         return
-    if not results.is_due(experiment, at):
+    if not results.is_due(experiment, at) and not results.is_harmful(experiment, at):
         return
     figures = results.update_results(experiment, at)
     harms = [each for each in figures["guardrails"] if each["verdict"] == ArmVerdict.WORSE]

@@ -71,9 +71,8 @@ def compute_figures(experiment: Experiment, at: datetime) -> dict[str, Any]:
     `metrics`, `guardrails`, `ops`, `models` and `clients` are lists of {metric, arm, value, control, difference, low,
     high, p, verdict, users, amount}, the primary metric first. An entry of ops, models and clients names its `part`.
     """
-    arms = experiment.list_arms()
+    arms, span = experiment.list_arms(), _get_span(experiment, at)
     crossed = _find_crossed(arms)
-    span = Span(experiment.started_at or at, experiment.get_end(at), experiment.call_limit, PAST_DAYS)
     sides = [_select_rows(arm, crossed, span) for arm in arms]
     moments = [sums.sum_metrics(METRICS.values(), side.rows, span, subjects=side.subjects) for side in sides]
     counts = [side.subjects for side in sides]
@@ -82,11 +81,31 @@ def compute_figures(experiment: Experiment, at: datetime) -> dict[str, Any]:
         "crossed": crossed.count(),
         "sample_ratio_p": statistics.compute_sample_ratio_p_value(counts, [arm.weight for arm in arms]),
         "metrics": _compare_metrics(experiment, sides, moments),
-        "guardrails": _test_guardrails(experiment, sides, moments),
+        "guardrails": [
+            *_test_harm(experiment, sides, moments, "guardrail", experiment.guardrails),
+            *_test_harm(experiment, sides, moments, "signal", experiment.signals),
+        ],
     }
     for field in BREAKDOWNS:
         figures[f"{field}s"] = _compare_parts(experiment, sides, span, field)
     return figures
+
+
+def is_harmful(experiment: Experiment, at: datetime) -> bool:
+    """Return whether a guardrail is broken, without computing anything else: each minute, whatever the users are."""
+    metrics = [METRICS[name] for name in experiment.guardrails]
+    if not metrics:
+        return False
+    arms, span = experiment.list_arms(), _get_span(experiment, at)
+    crossed = _find_crossed(arms)
+    sides = [_select_rows(arm, crossed, span) for arm in arms]
+    moments = [sums.sum_metrics(metrics, side.rows, span, subjects=side.subjects) for side in sides]
+    tested = _test_harm(experiment, sides, moments, "guardrail", experiment.guardrails)
+    return any(each["verdict"] == ArmVerdict.WORSE for each in tested)
+
+
+def _get_span(experiment: Experiment, at: datetime) -> Span:
+    return Span(experiment.started_at or at, experiment.get_end(at), experiment.call_limit, PAST_DAYS)
 
 
 def _find_crossed(arms: Sequence[Cohort]) -> QuerySet[Any]:
@@ -126,18 +145,22 @@ def _compare_metrics(
     return results
 
 
-def _test_guardrails(
-    experiment: Experiment, sides: Sequence[ArmRows], moments: Sequence[Mapping[str, ArmMoments]]
+def _test_harm(
+    experiment: Experiment,
+    sides: Sequence[ArmRows],
+    moments: Sequence[Mapping[str, ArmMoments]],
+    kind: str,
+    names: Sequence[str],
 ) -> list[dict[str, Any]]:
-    """Return the guardrails and signals: one tail each, for harm. The guardrails share one alpha."""
+    """Return guardrails or signals: one tail each, for harm, which share one alpha."""
+    tuning = statistics.choose_guardrail_tuning(experiment.planned_subjects)
     results = []
-    for kind, names in (("guardrail", experiment.guardrails), ("signal", experiment.signals)):
-        for name in names:
-            metric = METRICS[name]
-            alpha = experiment.alpha / len(names)
-            test = MetricTest(MetricKind.RATIO, metric.lower_is_better, alpha, experiment.tuning, tails=1)
-            for side, own in zip(sides[1:], moments[1:], strict=True):
-                results.append({"kind": kind, **_describe(metric, side, moments[0][name], own[name], test)})
+    for metric in (METRICS[name] for name in names):
+        alpha = experiment.alpha / len(names)
+        test = MetricTest(MetricKind.RATIO, metric.lower_is_better, alpha, tuning, tails=1)
+        for side, own in zip(sides[1:], moments[1:], strict=True):
+            control, arm = moments[0][metric.name], own[metric.name]
+            results.append({"kind": kind, **_describe(metric, side, control, arm, test)})
     return results
 
 

@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from analytics.events import event_log
 from analytics.rollout.models import Cohort, CohortRule
+from analytics.rollups.models import SubjectFigures
 from analytics.turns.models import Turn
 from audit import audit_log
 from audit.models import AuditEntry
@@ -49,6 +50,7 @@ def create_data(make_key: Any, subject: str) -> None:
         client=ApiKey.objects.latest("pk").client, subject=subject, content=b"abc", size=3, created_at=at, expires_at=at
     )
     Turn.objects.create(client=subject, turn="t1", subject=subject, time=timezone.now())
+    SubjectFigures.objects.create(begin=at, subject=subject, is_settled=True)
     event_log.flush()
 
 

@@ -153,6 +153,18 @@ def test_harm_takes_an_experiment_back_and_tells_people(settings: Any) -> None:
     assert "Failure rate: 60.0% of calls, and 10.0% in the control. Most of it comes from onto.task.get" in message.text
 
 
+def test_harm_is_looked_for_each_minute_although_all_figures_take_long() -> None:
+    experiment = create_experiment(NOON)
+    measure(experiment, NOON + MINUTE)
+    ExperimentResult.objects.update(figures={"seconds": 60})  # so the next ones come in twenty minutes
+    for arm, failed in (("tools-control", 1), ("tools-b", 6)):
+        add_users(arm, NOON + 2 * MINUTE, failures=[failed] * 30)
+
+    measure(experiment, NOON + 3 * MINUTE)
+
+    assert experiment.state == "stopped"
+
+
 def test_few_users_are_no_proof_but_a_warning_holds_the_step() -> None:
     experiment = create_experiment(NOON, steps=STEPS)
     add_users("tools-control", NOON + MINUTE, failures=[10] * 5, calls=100)
