@@ -18,7 +18,7 @@ from django.db.models import Min, Sum
 from analytics.experiments import sums
 from analytics.experiments.lifecycle import ArmPlan
 from analytics.experiments.metrics import METRICS, SOURCES
-from analytics.experiments.statistics import MIN_SUBJECTS, MetricEstimate, MetricKind, compute_half_width
+from analytics.experiments.statistics import MIN_SUBJECTS, MetricEstimate, MetricKind, choose_tuning, compute_half_width
 from analytics.experiments.sums import Span
 from analytics.flags import FlagKey
 from analytics.rollout import exposures, impact
@@ -123,7 +123,7 @@ def plan_experiment(
         detectable=detectable and detectable / abs(level or 1) * 100,
         call_limit=limit,
         planned_subjects=planned,
-        tuning=_choose_tuning(int(planned * pair_share)),
+        tuning=choose_tuning(int(planned * pair_share)),
     )
 
 
@@ -152,7 +152,7 @@ def clear_cache() -> None:
 def _compute_smallest_effect(spread: float, subjects: float, weights: tuple[float, float], *, alpha: float) -> float:
     """Return the effect that is found in 80% of experiments with so many subjects of two arms."""
     variance = sum(spread * sum(weights) / (subjects * weight) for weight in weights)
-    half = compute_half_width(variance, int(subjects), alpha=alpha, tuning=_choose_tuning(int(subjects)))
+    half = compute_half_width(variance, int(subjects), alpha=alpha, tuning=choose_tuning(int(subjects)))
     return half + POWER_ERRORS * sqrt(variance)
 
 
@@ -162,10 +162,6 @@ def _find_detectable_effect(
     if subjects * min(weights) / sum(weights) < MIN_SUBJECTS:
         return None
     return _compute_smallest_effect(spread, subjects, weights, alpha=alpha)
-
-
-def _choose_tuning(subjects: int) -> int:
-    return max(2 * subjects, 400)
 
 
 def _measure_reach(experiment: Experiment, rules: Iterable[CohortRule], at: datetime) -> float:

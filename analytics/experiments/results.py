@@ -10,7 +10,7 @@ from django.db.models import Count, Exists, Model, OuterRef, Q, QuerySet
 
 from analytics.experiments import statistics, sums
 from analytics.experiments.metrics import FAILURE_RATE, METRICS, SOURCES, Metric
-from analytics.experiments.statistics import ArmMoments, ArmVerdict, MetricKind, MetricTest
+from analytics.experiments.statistics import MAX_GUARDRAIL_TUNING, ArmMoments, ArmVerdict, MetricKind, MetricTest
 from analytics.experiments.sums import Span
 from analytics.reports.report_filter import match_cohort
 from analytics.rollout.experiments import Experiment, ExperimentResult
@@ -153,7 +153,7 @@ def _test_harm(
     names: Sequence[str],
 ) -> list[dict[str, Any]]:
     """Return guardrails or signals: one tail each, for harm, which share one alpha."""
-    tuning = statistics.choose_guardrail_tuning(experiment.planned_subjects)
+    tuning = min(experiment.tuning, MAX_GUARDRAIL_TUNING)
     results = []
     for metric in (METRICS[name] for name in names):
         alpha = experiment.alpha / len(names)

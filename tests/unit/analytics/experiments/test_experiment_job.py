@@ -106,6 +106,17 @@ def test_interval_is_narrower_where_the_past_of_users_explains_them() -> None:
     assert with_past["high"] - with_past["low"] < 0.2 * (without["high"] - without["low"])
 
 
+def test_guardrail_finds_harm_early_whatever_is_planned() -> None:
+    experiment = create_experiment(NOON, tuning=20_000)
+    add_users("tools-control", NOON + MINUTE, failures=[0, 2] * 15)
+    add_users("tools-b", NOON + MINUTE, failures=[2, 6] * 15)
+
+    figures = measure(experiment)
+
+    assert get_metric(figures, "failure_rate")["verdict"] == "none"
+    assert experiment.state == "stopped"
+
+
 def test_users_who_all_fail_alike_do_not_differ_by_a_rounding_error() -> None:
     experiment = create_experiment(NOON, call_limit=7)
     add_users("tools-control", NOON + MINUTE, failures=[1] * 30, calls=10)
