@@ -54,8 +54,8 @@ class CohortReleaseForm(forms.Form):
         help_text="Stops the cohort if its calls clearly fail more often than all others. Checked every minute.",
     )
 
-    def __init__(self, data: Any = None, *, reach: ReleaseReach) -> None:
-        super().__init__(data, initial={"cohort": _suggest_name(), "share": "5", "is_guarded": True})
+    def __init__(self, data: Any = None, *, reach: ReleaseReach, same_release: Release | None = None) -> None:
+        super().__init__(data, initial={"cohort": _suggest_name(same_release), "share": "5", "is_guarded": True})
         share: Any = self.fields["share"]
         share.choices = [
             *((str(percent), _describe_share(percent, reach)) for percent in SHARES),
@@ -100,7 +100,10 @@ def release_reviewed(
     return None
 
 
-def _suggest_name() -> str:
+def _suggest_name(same_release: Release | None) -> str:
+    """Return a name from the number of the release that the draft becomes, or already is."""
+    if same_release and same_release.number:
+        return f"r{same_release.number}-first"
     newest = Release.objects.exclude(number=None).order_by("-number").values_list("number", flat=True).first()
     return f"r{(newest or 0) + 1}-first"
 

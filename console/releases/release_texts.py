@@ -52,7 +52,7 @@ def describe_published(release: Release) -> SafeString:
     if left:
         links.append((reverse("admin:registry_release_review"), f"Review {left:,} more change{pluralize(left)}"))
     linked = format_html_join(" · ", '<a class="underline" href="{}">{}</a>', links)
-    return format_html("Release {} is live with {} ops. {}", release.short_name, release.op_count, linked)
+    return format_html("Release {} is live with {} ops. {}.", release.short_name, release.op_count, linked)
 
 
 def format_daily_cost(tokens_by_op: Mapping[str, TokenCounts]) -> str:

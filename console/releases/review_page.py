@@ -224,7 +224,8 @@ class ReviewMixin(base.ModelAdmin[Release]):
             "first_cohorts": cohort_release.query_cohorts(draft_review.same_release)
             if draft_review.same_release and form
             else (),
-            "cohort_form": cohort_form or (CohortReleaseForm(reach=reach) if reach else None),
+            "cohort_form": cohort_form
+            or (CohortReleaseForm(reach=reach, same_release=draft_review.same_release) if reach else None),
             **build_panel_context(request, draft_review, decision, holders, review_form),
             **schedule.build_schedule_context(holders),
             **selection.build_selection_context(draft_review, holders),

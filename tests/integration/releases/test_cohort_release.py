@@ -113,6 +113,17 @@ def test_the_review_page_suggests_a_cohort_and_keeps_what_was_typed(api: Api, ad
     assert (Cohort.objects.count(), Release.objects.count()) == (0, 1)
 
 
+def test_the_suggested_name_is_of_the_release_that_the_draft_already_is(api: Api, admin_client: Client) -> None:
+    first = stored_releases.get_live_version()
+    edit_draft()
+    publishing.publish_draft(note="Clearer", by="ann", at=timezone.now(), accepted="Test")
+    lifecycle.activate_release(version=first, note="Back", by="ann", at=timezone.now())
+
+    form = admin_client.get(reverse("admin:registry_release_review")).context["cohort_form"]
+
+    assert form["cohort"].value() == "r2-first"
+
+
 def test_a_cohort_of_releases_moves_to_the_new_release(api: Api) -> None:
     edit_draft("First try")
     first = release_to(percentage=10)
