@@ -98,7 +98,8 @@ def _describe_values(form: Mapping[str, Any], schema: dict[str, Any]) -> str:
     values = dialect.dereference(schema, form).get("enum")
     if isinstance(values, list) and 0 < len(values) <= MAX_VALUES:
         return f"one of {', '.join(str(value) for value in values)}"
-    return signatures.format_argument(dict(form), schema, required=False).replace("|null", "")
+    without_default = {key: value for key, value in form.items() if key != "default"}  # " = 3" would read as a value
+    return signatures.format_argument(without_default, schema, required=False).replace("|null", "")
 
 
 def _is_destructive(op: CatalogOp) -> bool:

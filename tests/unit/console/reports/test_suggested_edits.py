@@ -65,6 +65,14 @@ def test_a_wrong_value_becomes_a_rule_that_says_what_to_send(argument: str, code
     assert suggested_edits.suggest_for_value(argument, code, find_entry("onto.task.update")).text == text
 
 
+def test_a_rule_for_a_value_leaves_out_the_default() -> None:
+    entry = find_entry("onto.task.create")
+
+    text = suggested_edits.suggest_for_value("priority", "type", entry).text
+
+    assert text == "Send priority as integer, 1 (most urgent)..5."
+
+
 @pytest.mark.parametrize(("name", "argument"), [("status", "state_key"), ("titel", "title"), ("xyzzy", "")])
 def test_an_unknown_argument_becomes_an_alias_of_what_it_means(name: str, argument: str, catalog: Catalog) -> None:
     entry: Any = find_entry("onto.task.update")
