@@ -18,9 +18,9 @@ def render_page(generated_note: str) -> str:
 
 {generated_note}
 
-`manage.py check_catalog` checks the draft. `--op PATH` checks one op; `--json` prints a list of
-`{{op, field, rule, severity, message, fix}}`. It exits with 1 if anything blocks. `field` is a path in the op's entry,
-such as `parameters_schema/properties/limit`, `policy/do/0` or `examples/1`.
+`manage.py check_catalog` checks the draft. `--op PATH` checks one op, `--only PATTERN` some changes; `--json` prints a
+list of `{{op, field, rule, severity, message, fix}}`. It exits with 1 if anything blocks. `field` is a path in the op's
+entry, such as `parameters_schema/properties/limit`, `policy/do/0` or `examples/1`.
 
 ## What blocks publishing
 

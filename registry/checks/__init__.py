@@ -90,9 +90,9 @@ def check_entry(entry: OpEntry, context: CheckContext) -> list[Finding]:
     return findings + list(_drop_waived(_iter_warnings(entry, context, counts)))
 
 
-def check_draft() -> list[Finding]:
-    """Return the blocking findings of the draft or, if there are none, its warnings."""
-    content = snapshot.snapshot_draft()
+def check_draft(content: Snapshot | None = None) -> list[Finding]:
+    """Return the blocking findings of the draft or of some of its changes; if there are none, the warnings."""
+    content = content or snapshot.snapshot_draft()
     if unrunnable := find_unrunnable_ops(content["ops"]):
         return find_errors(content) + unrunnable
     return check_content(content, imported=get_imported_paths())

@@ -68,9 +68,9 @@ def run_on_content(
     return _get_or_run((version, frozenset(blocked)), cases, build)
 
 
-def run_on_draft(cases: Sequence[EvalCase]) -> EvalRun:
-    """Run cases on the current draft, without the ops that no release could serve."""
-    return _run_on_unchecked(snapshot.snapshot_draft(), cases)
+def run_on_draft(cases: Sequence[EvalCase], content: Snapshot | None = None) -> EvalRun:
+    """Run cases on the draft, or on some of its changes, without the ops that no release could serve."""
+    return _run_on_unchecked(content or snapshot.snapshot_draft(), cases)
 
 
 def _run_on_unchecked(content: Snapshot, cases: Sequence[EvalCase]) -> EvalRun:

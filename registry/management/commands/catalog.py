@@ -23,6 +23,7 @@ from audit.models import AuditEntry
 from core.text import notes
 from registry.drafts import draft
 from registry.files import export, yaml_format
+from registry.management import selected_changes
 from registry.models import Release
 from registry.releases import lifecycle, publishing, restore, review, selection, stored_releases, unpublished
 from registry.releases.stored_releases import EntryKey
@@ -302,25 +303,15 @@ def _get_publish_arguments(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _select_changes(patterns: Sequence[str]) -> frozenset[EntryKey] | None:
-    if not patterns:
-        return None
-    try:
-        return selection.load_selection(lambda changes: selection.match_changes(changes, patterns)).keys
-    except selection.NothingSelected as error:
-        raise CommandError(escape_for_terminal(str(error))) from None
+    return selected_changes.select_changes(patterns).keys if patterns else None
 
 
 def _add_publish_options(part: ArgumentParser) -> None:
     part.add_argument(
         "--note", required=True, type=_parse_note, help="what changed and why; also the reason for warnings"
     )
-    part.add_argument(
-        "--only",
-        nargs="+",
-        action="extend",
-        default=[],
-        metavar="PATTERN",
-        help="only these entries of the draft, such as onto.task.*; the others stay in the draft",
+    selected_changes.add_only_option(
+        part, "only these entries of the draft, such as onto.task.*; the others stay in the draft"
     )
     part.add_argument(
         "--loss-reason", type=_parse_loss_reason, metavar="TEXT", help="why it is right to lose eval cases"

@@ -7,6 +7,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from registry import checks
 from registry.drafts import draft
+from registry.management import selected_changes
 from registry.text.cleanup import escape_for_terminal
 
 
@@ -14,11 +15,18 @@ class Command(BaseCommand):
     help = "Check the draft for blocking problems and copy that a model may misread. Exits with 1 if anything blocks."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
+        selected_changes.add_only_option(
+            parser, "check the live release with only these entries of the draft, such as onto.task.*"
+        )
         parser.add_argument("--op", metavar="PATH", help="check only this op")
         parser.add_argument("--json", action="store_true", help="print a JSON list of findings")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        findings = self._check_op(options["op"]) if options["op"] else checks.check_draft()
+        patterns = options["only"]
+        if patterns and options["op"]:
+            raise CommandError("Give --op or --only, not both.", returncode=2)
+        content = selected_changes.select_changes(patterns).after if patterns else None
+        findings = self._check_op(options["op"]) if options["op"] else checks.check_draft(content)
         if options["json"]:
             self.stdout.write(json.dumps([finding.as_dict() for finding in findings], indent=1, ensure_ascii=False))
         else:

@@ -1,5 +1,6 @@
 import json
 from argparse import ArgumentParser
+from collections.abc import Sequence
 from typing import Any
 
 from django.conf import settings
@@ -7,6 +8,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from registry.evals import comparison, evaluation
 from registry.evals.comparison import ComparedCase, EvalComparison, EvalRun
+from registry.management import selected_changes
 from registry.models import EvalCase
 from registry.releases import stored_releases
 from registry.text.cleanup import escape_for_terminal
@@ -22,6 +24,9 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--set", choices=EvalCase.Set.values, help="run only the cases of this set")
+        selected_changes.add_only_option(
+            parser, "run on the live release with only these entries of the draft, such as onto.task.*"
+        )
         parser.add_argument("--release", default=DRAFT, metavar="VERSION", help="run on this release (default: draft)")
         parser.add_argument("--against", metavar="VERSION", help="compare with this release (default: the live one)")
         parser.add_argument("--json", action="store_true", help="print a JSON object with each case")
@@ -31,8 +36,10 @@ class Command(BaseCommand):
         cases = [case for case in evaluation.list_active_cases() if chosen in (None, case.case_set)]
         if not cases:
             raise CommandError("There are no active eval cases to run. manage.py load_catalog loads the shipped ones.")
+        if options["only"] and options["release"] != DRAFT:
+            raise CommandError("--only selects entries of the draft. Leave out --release.", returncode=2)
         before = _run_on(options["against"], cases) if options["against"] else _run_on_live(cases)
-        compared = comparison.compare_runs(cases, _run_on(options["release"], cases), before)
+        compared = comparison.compare_runs(cases, _run_on(options["release"], cases, options["only"]), before)
         if options["json"]:
             self.stdout.write(json.dumps(_build_json(compared), indent=1, ensure_ascii=False))
         else:
@@ -41,9 +48,9 @@ class Command(BaseCommand):
             raise CommandError(f"A hit rate fell by more than {settings.GATEWAY_EVAL_MARGIN} points.")
 
 
-def _run_on(version: str, cases: list[EvalCase]) -> EvalRun:
+def _run_on(version: str, cases: list[EvalCase], patterns: Sequence[str] = ()) -> EvalRun:
     if version == DRAFT:
-        return evaluation.run_on_draft(cases)
+        return evaluation.run_on_draft(cases, selected_changes.select_changes(patterns).after if patterns else None)
     try:
         release = stored_releases.find_release(version)
     except stored_releases.UnknownRelease as error:

@@ -62,6 +62,18 @@ def test_command_checks_one_op(capsys: pytest.CaptureFixture[str]) -> None:
     )
 
 
+def test_command_checks_only_some_changes(capsys: pytest.CaptureFixture[str]) -> None:
+    make_op()
+    make_op("toys.goal.unclear", parameters_schema=UNCLEAR)
+
+    call_command("check_catalog", only=["onto*", "root"])
+    assert capsys.readouterr().out == "Blocking: 0, warnings: 0, hints: 0.\n"
+    call_command("check_catalog", only=["*"])
+    assert "warnings: 1" in capsys.readouterr().out
+    with pytest.raises(CommandError, match=r"No unpublished change matches cal\.\*"):
+        call_command("check_catalog", only=["cal.*"])
+
+
 def test_command_reports_an_unknown_op_with_another_exit_code() -> None:
     with pytest.raises(CommandError, match=r"There is no op a\.b") as failed:
         call_command("check_catalog", op="a.b")

@@ -62,6 +62,17 @@ def test_it_exits_with_1_if_the_draft_loses_more_than_the_margin(
     assert "lost: " in run(capsys)
 
 
+def test_it_runs_on_only_some_changes(live: Release, capsys: pytest.CaptureFixture[str]) -> None:
+    lose_a_case()
+
+    for pattern, lost in (("onto.task.p*", "1 → 2"), ("onto.task.*", "1 → not found")):
+        with pytest.raises(CommandError, match="points"):
+            run(capsys, "--only", pattern)
+        assert f"telephone the plumber (onto.task.ring): {lost}" in capsys.readouterr().out
+    with pytest.raises(CommandError, match="Leave out --release"):
+        run(capsys, "--only", "onto.task.*", "--release", live.version)
+
+
 def test_it_compares_with_another_release(live: Release, capsys: pytest.CaptureFixture[str]) -> None:
     lose_a_case()
     publishing.publish_draft(note="Worse", by="tests", at=datetime.now(UTC), accepted="Tested", accepted_loss="Tested")
