@@ -37,6 +37,6 @@ def _time_cases(catalog: Catalog, cases: Sequence[EvalCase], version: str) -> fl
     """Return the seconds for cases on a new draft, whose index is built first."""
     fresh = catalog.with_op(next(iter(catalog.ops.values())), version=version)  # without an index
     started = time.perf_counter()
-    search.warm(fresh)
+    search.warm_catalog(fresh)
     run_cases(fresh, cases)
     return time.perf_counter() - started

@@ -60,7 +60,7 @@ def measure_search(folder: Path) -> list[BenchmarkFigure]:
     before = usage.get_own_mb() if usage.is_available() else 0.0
     catalog = _build_catalog(tools)
     started = time.perf_counter()
-    search.warm(catalog)
+    search.warm_catalog(catalog)
     index_seconds = time.perf_counter() - started
     paths = {tool["name"]: path for tool, path in zip(tools, catalog.ops, strict=True)}
     results = [_run_query(catalog, request, paths) for request in requests]

@@ -255,7 +255,7 @@ LOGGING = {
     "disable_existing_loggers": False,
     "formatters": {
         "line": {
-            "()": "core.logs.formatter",
+            "()": "core.logs.build_formatter",
             "as_json": PRODUCTION,
             "secrets": [
                 SECRET_KEY,
@@ -412,19 +412,19 @@ UNFOLD = {
     "SITE_SYMBOL": "alt_route",
     "SITE_URL": None,
     "SHOW_VIEW_ON_SITE": False,
-    "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": "core.admin.base.icon"}],
-    "STYLES": ["core.admin.base.stylesheet"],
+    "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": "core.admin.base.get_icon_url"}],
+    "STYLES": ["core.admin.base.get_stylesheet_url"],
     "SCRIPTS": [
-        "core.admin.base.alpine_script",
-        "core.admin.base.accessibility_script",
-        "core.admin.base.go_to_script",
-        "core.admin.base.save_script",
-        "core.admin.base.time_zone_script",
+        "core.admin.base.get_alpine_script_url",
+        "core.admin.base.get_accessibility_script_url",
+        "core.admin.base.get_go_to_script_url",
+        "core.admin.base.get_save_script_url",
+        "core.admin.base.get_time_zone_script_url",
     ],
     "COLORS": {"primary": {"500": "oklch(70% .19 304)"}},  # on dark backgrounds unfold's default is too dark
-    "DASHBOARD_CALLBACK": "console.home.page.context",
+    "DASHBOARD_CALLBACK": "console.home.page.build_context",
     "ACCOUNT": {"navigation": "console.sidebar.account_links"},
-    "SIDEBAR": {"navigation": "console.sidebar.sections", "show_search": True, "command_search": True},
+    "SIDEBAR": {"navigation": "console.sidebar.list_sections", "show_search": True, "command_search": True},
 }
 
 WHITENOISE_USE_FINDERS = not PRODUCTION

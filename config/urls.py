@@ -33,6 +33,6 @@ if settings.CHAT_URL and "chat" in settings.GATEWAY_APPS:  # without it, a proxy
     urlpatterns.append(path("chat/", RedirectView.as_view(url=settings.CHAT_URL), name="chat"))
 
 handler400 = "gateway.api.error_pages.bad_request"
-handler403 = "console.error_pages.forbidden"
+handler403 = "console.error_pages.render_forbidden"
 handler404 = "console.error_pages.not_found"
 handler500 = "gateway.api.error_pages.server_error"

@@ -30,7 +30,7 @@ from registry.releases import recorded_calls, stored_releases
 from registry.reviews import cohort_release
 
 # Functions that prepare a catalog before it is served. Each gets the catalog.
-CATALOG_WARMERS = (search.warm,)
+CATALOG_WARMERS = (search.warm_catalog,)
 
 
 def collect_manifests() -> Manifest:

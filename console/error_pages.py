@@ -15,10 +15,10 @@ def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpR
     return page_parts.render_error_page(request, title="Page not found", message=message, status=404)
 
 
-def forbidden(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+def render_forbidden(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
     """Return the 403 response for requests that Django forbids before any view, and for pages of other roles."""
     if not page_parts.is_browser(request):
-        return error_pages.forbidden(request, exception)
+        return error_pages.render_forbidden(request, exception)
     is_signed_in = hasattr(request, "user") and request.user.is_authenticated
     message = describe_refusal(request) if is_signed_in else "Sign in to the console to open this page."
     return page_parts.render_error_page(request, title="Not allowed", message=message, status=403)

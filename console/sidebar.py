@@ -54,7 +54,7 @@ def check(declared: Manifest) -> None:
             raise ImproperlyConfigured(f"The sidebar has {problem}: {', '.join(sorted(names))}. Correct the manifest.")
 
 
-def sections(request: HttpRequest) -> list[dict[str, Any]]:
+def list_sections(request: HttpRequest) -> list[dict[str, Any]]:
     """Return the sidebar for the current user, in unfold's format: one group. Sections without tabs are left out.
 
     Besides unfold's keys a section has `tabs`. A tab has `pages` and `guide`, the URL of what the guides say about

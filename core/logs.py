@@ -64,7 +64,7 @@ def _describe_database_error(error: BaseException) -> str:
     return f" ({details})" if details else ""
 
 
-def formatter(*, as_json: bool, secrets: Collection[str] = ()) -> structlog.stdlib.ProcessorFormatter:
+def build_formatter(*, as_json: bool, secrets: Collection[str] = ()) -> structlog.stdlib.ProcessorFormatter:
     """Return the formatter of all log lines. `secrets` are values to mask anywhere in a line.
 
     JSON lines show an exception's types and traceback without its message, which may quote a secret in any form. Plain

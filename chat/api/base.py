@@ -55,12 +55,12 @@ async def run_with_identity(request: HttpRequest, function: Callable[[Identity],
         await access.check_with_gateway(credentials, starts_turn=starts_turn)
 
     @gives_connection_back
-    def work() -> R:
+    def call_function() -> R:
         return function(Identity(credentials) if credentials else identify_person(request))
 
-    return await run_in_thread(work)
+    return await run_in_thread(call_function)
 
 
-async def run_in_thread(work: Callable[[], R]) -> R:
+async def run_in_thread(function: Callable[[], R]) -> R:
     """Run something in one of a few threads, which keep their connections if there is no pool."""
-    return await asyncio.get_running_loop().run_in_executor(_threads, work)
+    return await asyncio.get_running_loop().run_in_executor(_threads, function)

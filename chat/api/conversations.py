@@ -15,7 +15,7 @@ PAGE_SIZE = 50
 
 
 @api_view("GET")
-async def conversations(request: HttpRequest) -> HttpResponseBase:
+async def list_conversations(request: HttpRequest) -> HttpResponseBase:
     """Return {conversations: [{id, title, context, updated_at}], next_cursor?}, newest first. `q` searches."""
     query, cursor = request.GET.get("q", ""), request.GET.get("cursor", "")
     page = await run_with_identity(
@@ -25,7 +25,7 @@ async def conversations(request: HttpRequest) -> HttpResponseBase:
 
 
 @api_view("GET")
-async def suggestions(request: HttpRequest) -> HttpResponseBase:
+async def list_suggestions(request: HttpRequest) -> HttpResponseBase:
     """Return {suggestions: [{title, text}]} for the connected services. The page has its own for the workspace."""
     found = await run_with_identity(
         request, lambda identity: service_suggestions.list_service_suggestions(identity.credentials)
@@ -34,10 +34,10 @@ async def suggestions(request: HttpRequest) -> HttpResponseBase:
 
 
 @api_view("GET", "PATCH", "DELETE")
-async def conversation(request: HttpRequest, session_id: str) -> HttpResponseBase:
+async def handle_conversation(request: HttpRequest, session_id: str) -> HttpResponseBase:
     """Return a conversation with its messages and calls; rename it; delete it."""
 
-    def work(identity: Identity) -> dict[str, Any] | None:
+    def read_or_change(identity: Identity) -> dict[str, Any] | None:
         if request.method == "PATCH":
             title = read_body(request, RenameRequest)["title"]
             return store.rename(identity.subject, str(session_id), title=title)
@@ -46,12 +46,12 @@ async def conversation(request: HttpRequest, session_id: str) -> HttpResponseBas
             return None
         return transcript.read_shown(identity.subject, str(session_id))
 
-    content = await run_with_identity(request, work)
+    content = await run_with_identity(request, read_or_change)
     return JsonResponse(content) if content is not None else HttpResponse(status=204)
 
 
 @api_view("GET")
-async def export(request: HttpRequest, session_id: str) -> HttpResponseBase:
+async def export_conversation(request: HttpRequest, session_id: str) -> HttpResponseBase:
     """Return a conversation as a file: JSON with everything that is stored about it."""
     content = await run_with_identity(request, lambda identity: transcript.read_all(identity.subject, str(session_id)))
     headers = {"Content-Disposition": f'attachment; filename="conversation-{session_id}.json"'}
@@ -59,25 +59,25 @@ async def export(request: HttpRequest, session_id: str) -> HttpResponseBase:
 
 
 @api_view("POST")
-async def cancel(request: HttpRequest, session_id: str) -> HttpResponseBase:
+async def cancel_turn(request: HttpRequest, session_id: str) -> HttpResponseBase:
     """Stop the turn that runs. If `message_id` names one that has ended, nothing happens."""
 
-    def work(identity: Identity) -> bool:
+    def cancel_running_turn(identity: Identity) -> bool:
         message_id = read_body(request, CancelRequest).get("message_id")
         return store.cancel(identity.subject, str(session_id), message_id=str(message_id) if message_id else None)
 
-    return JsonResponse({"cancelled": await run_with_identity(request, work)})
+    return JsonResponse({"cancelled": await run_with_identity(request, cancel_running_turn)})
 
 
 @api_view("POST")
-async def rate(request: HttpRequest, session_id: str, message_id: str) -> HttpResponseBase:
+async def rate_answer(request: HttpRequest, session_id: str, message_id: str) -> HttpResponseBase:
     """Store what the user thinks of an answer."""
 
-    def work(identity: Identity) -> None:
+    def store_rating(identity: Identity) -> None:
         body = read_body(request, FeedbackRequest)
         ratings.rate_answer(identity.credentials, str(session_id), str(message_id), **body)
 
-    await run_with_identity(request, work)
+    await run_with_identity(request, store_rating)
     return HttpResponse(status=204)
 
 
@@ -85,12 +85,12 @@ async def rate(request: HttpRequest, session_id: str, message_id: str) -> HttpRe
 async def show_version(request: HttpRequest, session_id: str) -> HttpResponseBase:
     """Show another version of a message, and return the conversation with what follows it."""
 
-    def work(identity: Identity) -> dict[str, Any]:
+    def switch_version(identity: Identity) -> dict[str, Any]:
         message_id = read_body(request, VersionRequest)["message_id"]
         versions.show_version(identity.subject, str(session_id), str(message_id))
         return transcript.read_shown(identity.subject, str(session_id))
 
-    return JsonResponse(await run_with_identity(request, work))
+    return JsonResponse(await run_with_identity(request, switch_version))
 
 
 @api_view("GET", "POST", "PUT", "PATCH", "DELETE")

@@ -123,7 +123,7 @@ class _History:
         raise _CallNeeded(call)
 
 
-def play(plan: Plan, outcomes: list[ScriptedOutcome], tool_names: frozenset[str]) -> Answer:
+def play_plan(plan: Plan, outcomes: list[ScriptedOutcome], tool_names: frozenset[str]) -> Answer:
     """Run a plan against the outcomes so far, and return the next calls or the final text."""
     history = _History(list(outcomes), tool_names)
     try:

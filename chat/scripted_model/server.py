@@ -12,7 +12,7 @@ from chat.scripted_model import protocol
 from chat.scripted_model.conversation import ScriptedConversation, read_conversation
 from chat.scripted_model.dates import Days, read_days
 from chat.scripted_model.outcomes import BATCH, EXEC, HELP, read_tool_names
-from chat.scripted_model.plans import Answer, Plan, play
+from chat.scripted_model.plans import Answer, Plan, play_plan
 from chat.scripted_model.protocol import (
     MAX_HEAD_BYTES,
     MODEL,
@@ -43,7 +43,7 @@ def plan_answer(messages: list[dict[str, Any]], tools: list[dict[str, Any]]) -> 
     tool_names = read_tool_names(tools)
     days = read_days(conversation.system)
     plan = _choose_plan(conversation, days)
-    reply = play(plan, conversation.current.outcomes, tool_names or ALL_TOOLS)
+    reply = play_plan(plan, conversation.current.outcomes, tool_names or ALL_TOOLS)
     if reply.tool_calls and not tool_names:
         return Answer(NO_TOOLS)  # such as in the last round of a turn
     text = reply.text

@@ -10,7 +10,7 @@ from config.serve import build_arguments, run_server
 def main() -> None:
     """Serve the chat, with one worker unless the arguments say more: its turns wait most of the time."""
     os.environ["DJANGO_SETTINGS_MODULE"] = "config.chat.settings"
-    lifeline.follow()
+    lifeline.end_with_parent()
     run_server(
         lambda: build_arguments("config.asgi:application", workers=1, interface="asginl"),
         modules=("config.chat.urls",),

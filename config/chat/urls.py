@@ -4,7 +4,7 @@ from django.urls import URLPattern, URLResolver, include, path
 from django.views.generic import RedirectView
 
 
-async def alive(_: HttpRequest) -> HttpResponse:
+async def report_alive(_: HttpRequest) -> HttpResponse:
     """Say that the process answers."""
     return HttpResponse("ok", content_type="text/plain")
 
@@ -14,7 +14,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("chat/api/", include("chat.api.urls")),
     path("chat/second-factor/", include("core.sign_in.urls")),
     path("chat/", include("chat.pages.urls")),
-    path("healthz", alive, name="healthz"),
+    path("healthz", report_alive, name="healthz"),
 ]
 
 if settings.GATEWAY_SSO_ISSUER:

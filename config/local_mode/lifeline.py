@@ -23,7 +23,7 @@ def start_server(module: str, arguments: Sequence[str], environment: Mapping[str
     return process
 
 
-def follow() -> None:
+def end_with_parent() -> None:
     """Stop this server when the gateway's ends. Does nothing if `manage.py start` did not start it."""
     if lifeline := os.environ.pop(LIFELINE, ""):
         threading.Thread(target=_stop_at_end_of, args=[int(lifeline)], daemon=True).start()

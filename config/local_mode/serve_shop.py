@@ -11,7 +11,7 @@ from demo.shop import service
 
 def main() -> None:
     """Serve the shop on this machine until SIGTERM."""
-    lifeline.follow()
+    lifeline.end_with_parent()
     signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the gateway ends first, and this server with it
     service.build_server("127.0.0.1", int(sys.argv[1]), token=os.environ[SHOP_TOKEN_VARIABLE]).serve_forever()

@@ -20,7 +20,7 @@ def main() -> None:
     """Leave the process that started this one, print the text when all ports answer, and end."""
     if os.fork():
         os._exit(0)  # the starter waits for this one only, so that none stays as a zombie
-    lifeline.follow()
+    lifeline.end_with_parent()
     late = wait_for_ports([int(port) for port in sys.argv[1:]], time.monotonic() + WAIT_SECONDS)
     print(os.environ[TEXT_VARIABLE], flush=True)
     if late:

@@ -63,8 +63,8 @@ class AuditEntryAdmin(LogAdmin):
     """The audit log. Registered by the apps that own the rows, which add actions for an entry."""
 
     empty = "Edit an op. This list then shows who changed what, and the previous text."
-    list_display = ["time", "by", "what", "what_changed", "note"]
-    list_display_links = ["what"]
+    list_display = ["time", "by", "changed_entry", "what_changed", "note"]
+    list_display_links = ["changed_entry"]
     list_filter = [ActorFilter, AuditKindFilter, "action", TIME_FILTER]
     link_lookups = ["kind", "name"]
     search_fields = ["name", "by", "note"]
@@ -80,7 +80,7 @@ class AuditEntryAdmin(LogAdmin):
         return AuditChangeList
 
     @admin.display(description="what", ordering="name")
-    def what(self, entry: Any) -> str:
+    def changed_entry(self, entry: Any) -> str:
         return breakable(audit_log.describe_entry(entry, _get_releases(entry)))
 
     @admin.display(description="before and after")

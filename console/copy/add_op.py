@@ -169,7 +169,7 @@ class OpByHandForm(forms.Form):
         return kind == Op.Kind.WRITE if kind else self.cleaned_data["method"] not in request_mapping.READ_METHODS
 
 
-def page(request: HttpRequest) -> HttpResponse:
+def show_add_op(request: HttpRequest) -> HttpResponse:
     """Show the form. A POST adds the op to the draft, and the connection if it is new, and goes on to its test call."""
     if not diff_view.can_write_draft(request):
         raise PermissionDenied

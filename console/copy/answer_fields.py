@@ -90,7 +90,7 @@ def save_fields(op: Op, fields: list[str], *, by: str) -> None:
 
 
 def _build_preview(form: AnswerFieldsForm, result: dict[str, Any], fields: list[str]) -> FieldsPreview:
-    shown, warnings = result_shape.project(result, fields)
+    shown, warnings = result_shape.project_fields(result, fields)
     text = json_text.dump(shown, indent=True).decode()
     return FieldsPreview(form, text, _count(result), _count(shown), warnings)
 

@@ -10,8 +10,8 @@ WRITE_COPY = [f"registry.{verb}_{model}" for verb in ("add", "change") for model
 
 MANIFEST = Manifest(
     pages=[
-        AdminPage("op_new", "registry/op/new/", add_op.page),
-        AdminPage("op_try", "registry/op/<int:pk>/try/", try_op.page),
+        AdminPage("op_new", "registry/op/new/", add_op.show_add_op),
+        AdminPage("op_try", "registry/op/<int:pk>/try/", try_op.show_try_op),
     ],
     go_to_sources=[ops.find_ops_by_argument],
     tabs=[

@@ -92,7 +92,7 @@ class TryOpForm(forms.Form):
         return confirmation
 
 
-def page(request: HttpRequest, pk: int) -> HttpResponse:
+def show_try_op(request: HttpRequest, pk: int) -> HttpResponse:
     """Show a call filled in from an example and, once it is sent, its answer. Requires permission to change ops."""
     if not request.user.has_perm("registry.change_op"):
         raise PermissionDenied

@@ -42,7 +42,7 @@ def build_checklist(request: HttpRequest) -> dict[str, Any]:
     return {"is_finished": True, "chat_url": chat_links.get_chat_url()} if was_open else {}
 
 
-def hide(request: HttpRequest) -> HttpResponse:
+def hide_checklist(request: HttpRequest) -> HttpResponse:
     """Hide the steps in this browser."""
     if request.method != "POST":
         return HttpResponseNotAllowed(["POST"])

@@ -5,7 +5,7 @@ from core.manifest import AdminPage, Manifest, ModelList, PageLink, SectionTab
 
 MANIFEST = Manifest(
     pages=[
-        AdminPage("home_checklist_hide", "first-steps/hide/", checklist.hide),
+        AdminPage("home_checklist_hide", "first-steps/hide/", checklist.hide_checklist),
         AdminPage("alerts", "alerts/", alerts.page),
         AdminPage("alert_silence", "alerts/<int:pk>/silence/", alerts.silence),
     ],

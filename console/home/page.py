@@ -70,7 +70,7 @@ ORDERS = {
 }
 
 
-def context(request: HttpRequest, page: dict[str, Any]) -> dict[str, Any]:
+def build_context(request: HttpRequest, page: dict[str, Any]) -> dict[str, Any]:
     """Return the page's context with its parts as `parts`, without those that the user cannot see."""
     names = _get_order(request)
     contents = {

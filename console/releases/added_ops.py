@@ -58,7 +58,7 @@ def build_context(added: Sequence[CopyChange], tokens: dict[str, TokenCounts]) -
     """Return the context of console/releases/added_ops.html. `tokens` are those of each op's help."""
     changes = {change.name: change for change in added if change.kind == Kind.OP}
 
-    def summarise(path: str, names: list[str], groups: list[AddedOps]) -> AddedOps:
+    def build_summary(path: str, names: list[str], groups: list[AddedOps]) -> AddedOps:
         kinds = [changes[name].fields["kind"][1] for name in names]
         short, full = (sum(tokens.get(name, (0, 0))[form] for name in names) for form in (0, 1))
         url = f"{reverse('admin:registry_release_added_ops')}?{urlencode({GROUP: path})}"
@@ -68,9 +68,9 @@ def build_context(added: Sequence[CopyChange], tokens: dict[str, TokenCounts]) -
     for service, groups in op_tree.build_tree(
         changes, [change.name for change in added if change.kind == Kind.GROUP]
     ).items():
-        summaries = [summarise(group, names, []) for group, names in groups.items()]
+        summaries = [build_summary(group, names, []) for group, names in groups.items()]
         names = [name for group in groups.values() for name in group]
-        services.append(summarise(service, names, summaries) if len(groups) > 1 else summaries[0])
+        services.append(build_summary(service, names, summaries) if len(groups) > 1 else summaries[0])
     return {"added_count": len(changes), "added_group_count": len(added) - len(changes), "added_services": services}
 
 

@@ -16,7 +16,10 @@ MANIFEST = Manifest(
     pages=[
         AdminPage("saved_view_save", "saved-views/save/", saved_views.save),
         AdminPage("saved_view_delete", "saved-views/delete/", saved_views.delete),
-        *(AdminPage(report.url_name, report.path, partial(report_page.page, report=report)) for report in REPORTS),
+        *(
+            AdminPage(report.url_name, report.path, partial(report_page.show_report, report=report))
+            for report in REPORTS
+        ),
     ],
     tabs=[
         SectionTab("Reports", 1, GUIDE, [LINKS[name] for name in OVERVIEW]),

@@ -16,7 +16,7 @@ from console.reports.parts.report_query import format_days
 from console.reports.report_list import REPORT_PERMISSIONS, Report
 
 
-def page(request: HttpRequest, *, report: Report) -> HttpResponse:
+def show_report(request: HttpRequest, *, report: Report) -> HttpResponse:
     """Show a report, or download the table named by the parameter `csv`. Requires permission to view the rows."""
     if not request.user.has_perms(REPORT_PERMISSIONS):
         raise PermissionDenied

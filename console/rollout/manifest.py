@@ -6,7 +6,7 @@ from core.manifest import AdminPage, Manifest, ModelList, PageLink, SectionTab
 SEE_ROLLOUT = [f"analytics.view_{model}" for model in ("cohort", "flag", "assignment")]
 
 MANIFEST = Manifest(
-    pages=[AdminPage("rollout_who", "rollout/who/", who_gets_this.page)],
+    pages=[AdminPage("rollout_who", "rollout/who/", who_gets_this.show_who_gets_this)],
     tabs=[
         SectionTab(
             section="Rollout",

@@ -77,7 +77,7 @@ class FlagExplanation(NamedTuple):
     decisions: list[tuple[str, str, str]]  # cohort name, URL of its page, its decision
 
 
-def page(request: HttpRequest) -> HttpResponse:
+def show_who_gets_this(request: HttpRequest) -> HttpResponse:
     """Show the variants of one user.
 
     If only the subject is given, the rest is filled in as last seen, for users who can view subjects.

@@ -106,7 +106,7 @@ class Guide(NamedTuple):
     headings: list[Heading]
 
 
-def page(request: HttpRequest, name: str) -> HttpResponse:
+def show_guide(request: HttpRequest, name: str) -> HttpResponse:
     """Show a guide."""
     if name not in list_names():
         raise Http404(f"There is no guide {name}. All of them: {reverse('admin:guides')}")

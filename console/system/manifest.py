@@ -8,7 +8,7 @@ MANIFEST = Manifest(
     pages=[
         AdminPage(page_parts.SYSTEM_PAGE, "system/", page_parts.render_index_page),
         AdminPage(page_parts.GUIDES_PAGE, "guides/", page_parts.render_index_page),
-        AdminPage("guide", "guides/<path:name>/", guides.page),
+        AdminPage("guide", "guides/<path:name>/", guides.show_guide),
     ],
     go_to_sources=[guides.find_sections],
     system_lists={

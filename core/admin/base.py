@@ -213,36 +213,36 @@ class ReasonForm(ActionForm):  # type: ignore[misc]  # unfold has no type hints
     )
 
 
-def stylesheet(_: HttpRequest) -> str:
+def get_stylesheet_url(_: HttpRequest) -> str:
     """Return the URL of our additions to unfold's stylesheet."""
     return static("console/admin.css")
 
 
-def accessibility_script(_: HttpRequest) -> str:
+def get_accessibility_script_url(_: HttpRequest) -> str:
     """Return the URL of our fixes of unfold's accessibility."""
     return static("console/accessibility.js")
 
 
-def alpine_script(_: HttpRequest) -> str:
+def get_alpine_script_url(_: HttpRequest) -> str:
     """Return the URL of the script that lets unfold's pages work without evaluating code."""
     return static("console/alpine.js")
 
 
-def time_zone_script(_: HttpRequest) -> str:
+def get_time_zone_script_url(_: HttpRequest) -> str:
     """Return the URL of the script that stores the reader's time zone."""
     return static("console/time_zone.js")
 
 
-def save_script(_: HttpRequest) -> str:
+def get_save_script_url(_: HttpRequest) -> str:
     """Return the URL of the script that saves a form with Ctrl+S."""
     return static("console/save_shortcut.js")
 
 
-def go_to_script(_: HttpRequest) -> str:
+def get_go_to_script_url(_: HttpRequest) -> str:
     """Return the URL of our additions to unfold's "Go to"."""
     return static("console/go_to.js")
 
 
-def icon(_: HttpRequest) -> str:
+def get_icon_url(_: HttpRequest) -> str:
     """Return the URL of the site's icon."""
     return static("console/icon.svg")

@@ -76,7 +76,7 @@ class Shop:
     def cancel_order(self, id: str) -> Row:
         """Cancel an order and return its products to stock."""
         with self._lock:
-            order = find(self.orders, id, "order")
+            order = find_row(self.orders, id, "order")
             if order["status"] != "open":
                 raise ShopRefusal(409, f"The order is {order['status']} and cannot be cancelled.")
             for line in order["lines"]:
@@ -87,13 +87,13 @@ class Shop:
     def update_product(self, id: str, body: Row) -> Row:
         """Change a product's price or stock."""
         with self._lock:
-            product = find(self.products, id, "product")
+            product = find_row(self.products, id, "product")
             product |= {name: body[name] for name in ("price", "in_stock") if name in body}
             return product
 
     def write_invoice(self, id: str) -> str:
         """Return an order's invoice as CSV."""
-        order = find(self.orders, id, "order")
+        order = find_row(self.orders, id, "order")
         lines = [f"{self.products[line['product_id']]['name']},{line['quantity']}" for line in order["lines"]]
         return "\n".join(["product,quantity", *lines, f"total,{order['total']:.2f}"]) + "\n"
 
@@ -108,7 +108,7 @@ class Shop:
         return product, line["quantity"]
 
 
-def find(rows: Mapping[str, Row], id: str, kind: str) -> Row:
+def find_row(rows: Mapping[str, Row], id: str, kind: str) -> Row:
     """Return a row by id. Raises ShopRefusal 404."""
     if id not in rows:
         raise ShopRefusal(404, f"There is no {kind} {id}.")

@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 import yaml
 
-from demo.shop.data import Row, Shop, ShopRefusal, find, list_page
+from demo.shop.data import Row, Shop, ShopRefusal, find_row, list_page
 
 DOCUMENT_PATH = "/openapi.json"
 MAX_BODY = 100_000  # bytes
@@ -53,12 +53,12 @@ class ShopRequest:
 
 ROUTES: list[tuple[str, str, Action]] = [
     ("GET", "/api/products", ShopRequest.list_products),
-    ("GET", "/api/products/{id}", lambda call: (200, find(call.shop.products, call.id, "product"))),
+    ("GET", "/api/products/{id}", lambda call: (200, find_row(call.shop.products, call.id, "product"))),
     ("PATCH", "/api/products/{id}", lambda call: (200, call.shop.update_product(call.id, call.body))),
     ("GET", "/api/customers", ShopRequest.list_customers),
     ("GET", "/api/orders", ShopRequest.list_orders),
     ("POST", "/api/orders", lambda call: (201, call.shop.create_order(call.body, key=call.headers["idempotency-key"]))),
-    ("GET", "/api/orders/{id}", lambda call: (200, find(call.shop.orders, call.id, "order"))),
+    ("GET", "/api/orders/{id}", lambda call: (200, find_row(call.shop.orders, call.id, "order"))),
     ("POST", "/api/orders/{id}/cancel", lambda call: (200, call.shop.cancel_order(call.id))),
     ("GET", "/api/orders/{id}/invoice", lambda call: (200, call.shop.write_invoice(call.id).encode())),
 ]

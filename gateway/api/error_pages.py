@@ -52,7 +52,7 @@ def https_required(request: HttpRequest) -> HttpResponse:
     )
 
 
-def forbidden(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+def render_forbidden(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
     """Return the 403 response for requests that Django forbids before any view."""
     return _render_error(request, PermissionDeniedError("The request is not allowed."))
 

@@ -56,7 +56,7 @@ def add_key(call: ParsedCall, sent_key: str | None) -> ParsedCall:
     return replace(call, key=key, warnings=(*call.warnings, *warning))
 
 
-def permit(call: ParsedCall) -> PermittedCall:
+def permit_call(call: ParsedCall) -> PermittedCall:
     """Return the call with its args in canonical form, if the op exists, is active and may run.
 
     Raises NotFoundError, PermissionDeniedError, or InternalError if nothing can run the op: corrected args would not

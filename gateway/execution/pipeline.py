@@ -96,7 +96,7 @@ def _answer_call(call: ParsedCall, body: dict[str, Any]) -> Outcome:
         claims_first = _claims_first(call)
         if not claims_first and (replayed := _replay_stored(call)):
             return Outcome(replayed)
-        stage = permitted = parse.permit(call)
+        stage = permitted = parse.permit_call(call)
         stage = valid = parse.validate(permitted)
         return _run_valid(valid)
     except Superseded:

@@ -50,7 +50,7 @@ def shape_read(work: UpstreamCall, outcome: UpstreamResponse, request: ShapeRequ
 
     Raises DeadlineExceeded if the call has no time left.
     """
-    result, warnings = project(outcome.result, request.fields or work.op.result_fields)
+    result, warnings = project_fields(outcome.result, request.fields or work.op.result_fields)
     limit = request.max_tokens or settings.GATEWAY_RESULT_TOKENS
     start = _read_cursor(request.cursor, work)
     if start == 0 and token_budget.fits(json_text.dump(result), limit):
@@ -65,7 +65,7 @@ def shape_write(work: UpstreamCall, outcome: UpstreamResponse) -> UpstreamRespon
 
     The write is done, so that no deadline ends this.
     """
-    result, _warnings = project(outcome.result, work.op.result_fields)
+    result, _warnings = project_fields(outcome.result, work.op.result_fields)
     if token_budget.fits(json_text.dump(result), settings.GATEWAY_RESULT_TOKENS):
         return replace(outcome, result=result)
     part = token_budget.cut_json(result, settings.GATEWAY_RESULT_TOKENS)
@@ -87,7 +87,7 @@ def refuse_shape(op: str, request: ShapeRequest, *, is_write: bool) -> InvalidRe
     )
 
 
-def project(result: dict[str, Any], fields: Sequence[str]) -> tuple[dict[str, Any], list[str]]:
+def project_fields(result: dict[str, Any], fields: Sequence[str]) -> tuple[dict[str, Any], list[str]]:
     """Return only these fields of a result, and a warning for those that it does not have.
 
     A field is a path of names joined by dots. It leads through every row of a list: items.id.

@@ -68,7 +68,7 @@ def find_rows(subject: str) -> dict[str, QuerySet[Any]]:
     return querysets
 
 
-def export(subject: str) -> Iterator[dict[str, Any]]:
+def export_subject(subject: str) -> Iterator[dict[str, Any]]:
     """Yield each stored row of a subject as {row: name, id, …fields}, oldest first within a name."""
     event_log.flush()
     exposures.flush()

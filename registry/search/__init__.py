@@ -86,7 +86,7 @@ def refresh_embeddings() -> None:
     op_embeddings.start_sending_when_due([index.embeddings for index in indexes if index is not None])
 
 
-def warm(catalog: Catalog) -> None:
+def warm_catalog(catalog: Catalog) -> None:
     """Build what searches of a catalog need, before the first search."""
     get_index(catalog).embeddings.load_stored()
     catalog.get_or_derive(_GroupStems, lambda: _build_group_stems(catalog))

@@ -30,7 +30,7 @@ def shorten(text: str, budget: int) -> str:
         node = json_nodes.find_longest_text(shortened, over=text_fields.MIN_CHARS) if excess > 0 else None
         if node is None:
             break
-        text_fields.cut(node, excess=excess)
+        text_fields.cut_text(node, excess=excess)
     while shortened and token_budget.count(dump(shortened)) > budget:
         shortened.pop(max(shortened, key=lambda name: len(dump(shortened[name])) + len(name)))
     return dump(shortened)

@@ -126,7 +126,7 @@ def _cut_texts(answer: dict[str, Any], budget: int, notes: dict[str, str]) -> No
         node = json_nodes.find_longest_text(answer, over=text_fields.MIN_CHARS) if excess > 0 else None
         if node is None:
             return
-        notes[_get_label(node, otherwise="text")] = text_fields.cut(node, excess=excess)
+        notes[_get_label(node, otherwise="text")] = text_fields.cut_text(node, excess=excess)
 
 
 def _drop_members(answer: dict[str, Any], budget: int, notes: dict[str, str]) -> None:

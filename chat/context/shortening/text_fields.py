@@ -11,7 +11,7 @@ MIN_CHARS = 200  # shorter texts are not cut
 MARKER_TOKENS = 20
 
 
-def cut(node: Node, *, excess: int) -> str:
+def cut_text(node: Node, *, excess: int) -> str:
     """Replace the text by a beginning that is shorter by `excess` tokens, or by its first 200 characters.
 
     Returns what to say about it.

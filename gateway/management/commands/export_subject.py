@@ -22,5 +22,5 @@ class Command(BaseCommand):
             raise CommandError("Give a subject, as sent in Gateway-Subject.")
         # Not the subject: the entry would be a new row about them.
         audit_log.record_export("subject", "(not stored)", by="export_subject", at=timezone.now())
-        for row in subject_data.export(subject):
+        for row in subject_data.export_subject(subject):
             self.stdout.write(json.dumps(row, cls=DjangoJSONEncoder, ensure_ascii=False))

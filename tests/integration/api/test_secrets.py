@@ -100,7 +100,7 @@ def captured_logs() -> Iterator[LogCapture]:
 @pytest.fixture
 def production_logs(captured_logs: LogCapture) -> LogCapture:
     """Capture the lines of all loggers in the JSON format of production."""
-    captured_logs.setFormatter(logs.formatter(as_json=True))
+    captured_logs.setFormatter(logs.build_formatter(as_json=True))
 
     def emit(record: logging.LogRecord) -> None:
         captured_logs.lines.append(captured_logs.format(record))

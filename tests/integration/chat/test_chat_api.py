@@ -488,7 +488,7 @@ def test_forgotten_subject_has_no_conversations(person: AsyncViewClient) -> None
     make_conversation()
     kept = make_conversation(subject="somebody-else")
 
-    exported = list(subject_data.export(DEMO_SUBJECT))
+    exported = list(subject_data.export_subject(DEMO_SUBJECT))
     subject_data.forget(DEMO_SUBJECT)
 
     assert {row["row"] for row in exported} >= {"conversations", "messages"}

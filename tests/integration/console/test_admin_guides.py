@@ -71,7 +71,7 @@ def test_every_guide_of_the_repository_is_listed() -> None:
 def test_each_page_links_to_its_guide(admin_user: Any) -> None:
     request = RequestFactory().get("/admin/")
     request.user = admin_user
-    [group] = sidebar.sections(request)
+    [group] = sidebar.list_sections(request)
     tabs = [tab for item in group["items"] for tab in item["tabs"]]
 
     assert find_broken([tab["guide"] for tab in tabs if tab["title"] != "Guides"], "") == []

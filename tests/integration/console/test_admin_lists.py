@@ -82,7 +82,7 @@ def test_sidebar_pages_show_their_title(live_catalog: Any, admin_client: HttpCli
     request = RequestFactory().get(reverse("admin:index"))
     request.user = User.objects.get(username="admin")
 
-    [group] = sidebar.sections(request)
+    [group] = sidebar.list_sections(request)
     for item in group["items"]:
         for tab in item["tabs"]:
             for page in tab["pages"]:

@@ -107,7 +107,7 @@ def forget_vectors(catalog: Catalog) -> None:
 
 def embed_catalog() -> None:
     """Do what the poller's thread does, without waiting for its turn."""
-    search.warm(cache.get_live_catalog())
+    search.warm_catalog(cache.get_live_catalog())
     op_embeddings.complete(get_embeddings())
 
 
@@ -158,7 +158,7 @@ def test_each_text_is_sent_once(api: Api, model: FakeModel) -> None:
 
 def test_search_goes_on_while_ops_have_no_vectors(api: Api, model: FakeModel) -> None:
     model.answer = lambda _: build_response(b"loading", "503 Service Unavailable")
-    search.warm(cache.get_live_catalog())
+    search.warm_catalog(cache.get_live_catalog())
 
     with pytest.raises(EmbeddingsFailed, match="status 503"):
         op_embeddings.complete(get_embeddings())
@@ -245,7 +245,7 @@ def test_nothing_is_sent_or_stored_without_an_endpoint(
 ) -> None:
     settings.SEARCH_EMBEDDINGS_URL = ""
 
-    search.warm(cache.get_live_catalog())
+    search.warm_catalog(cache.get_live_catalog())
     run_sender(monkeypatch)
 
     assert find_first(api, "create a task") == "onto.task.create"

@@ -31,7 +31,7 @@ def list_model_lists() -> list[ModelList]:
 def read_titles(user: User) -> dict[str, list[str]]:
     request = RequestFactory().get("/admin/")
     request.user = user
-    [group] = sidebar.sections(request)
+    [group] = sidebar.list_sections(request)
     return {item["title"]: [tab["title"] for tab in item["tabs"] if not tab["hidden"]] for item in group["items"]}
 
 

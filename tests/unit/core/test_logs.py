@@ -21,7 +21,7 @@ def format_line(message: str, *args: Any, as_json: bool = True, exc_info: Any = 
     record = logging.getLogger("gateway.execution.pipeline").makeRecord(
         "gateway.execution.pipeline", logging.WARNING, "calls.py", 1, message, args, exc_info, extra=extra
     )
-    return logs.formatter(as_json=as_json, secrets=[PEPPER, ""]).format(record)
+    return logs.build_formatter(as_json=as_json, secrets=[PEPPER, ""]).format(record)
 
 
 def test_production_line_is_one_json_object_without_objects_of_python() -> None:

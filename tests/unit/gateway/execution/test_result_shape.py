@@ -13,7 +13,7 @@ from core.database.deadlines import Deadline, DeadlineExceeded
 from core.text import json_text, lists, token_budget
 from gateway.contracts.errors import InvalidRequestError
 from gateway.execution import result_shape
-from gateway.execution.result_shape import ShapeRequest, project, shape_read, shape_write
+from gateway.execution.result_shape import ShapeRequest, project_fields, shape_read, shape_write
 from gateway.executors.base import UpstreamCall, UpstreamResponse
 from registry.catalog import builder
 from tests.support.cpu_budget import examples
@@ -54,7 +54,7 @@ def shape(result: dict[str, Any], work: UpstreamCall | None = None, **request: A
 def test_only_the_fields_asked_for_are_kept(fields: list[str], kept: dict[str, Any], warning: str) -> None:
     items = [{"id": 1, "name": "x", "owner": {"name": "a"}}, {"id": 2, "name": "y", "owner": {"name": "b"}}]
 
-    result, warnings = project({"items": items, "total": 2}, fields)
+    result, warnings = project_fields({"items": items, "total": 2}, fields)
 
     assert result == kept
     assert "".join(warnings).startswith(warning) if warning else warnings == []
@@ -73,13 +73,13 @@ def test_only_the_fields_asked_for_are_kept(fields: list[str], kept: dict[str, A
 def test_a_warning_names_the_fields_of_the_answer_which_stays_whole(fields: list[str], warning: str) -> None:
     result = {"items": [{"id": 1, "name": "a"}], "total": 1}
 
-    assert project(result, fields) == (result, [warning])
+    assert project_fields(result, fields) == (result, [warning])
 
 
 def test_a_warning_names_a_dozen_fields_at_most() -> None:
     result = {f"field_{letter}": 1 for letter in "abcdefghijklmno"}
 
-    (warning,) = project(result, ["colour"])[1]
+    (warning,) = project_fields(result, ["colour"])[1]
 
     assert warning.startswith("The answer has no colour. It has field_a, field_b, ")
     assert warning.endswith(", field_l and 3 more.")

@@ -109,7 +109,7 @@ def test_find_prefers_the_exact_spelling_of_an_ambiguous_name() -> None:
 
 def test_warm_builds_the_whole_index(monkeypatch: pytest.MonkeyPatch) -> None:
     catalog = build_catalog(*OPS)
-    search.warm(catalog)
+    search.warm_catalog(catalog)
     monkeypatch.setattr(postings, "read_op_words", None)  # would be called
 
     assert search.find_ops(catalog, catalog.view_for(FULL_VISIBILITY), "create task", limit=1) == ["onto.task.create"]
@@ -140,7 +140,7 @@ def test_any_query_is_fast() -> None:
         *(build_op_entry(f"g{number}.record.get", summary="Get the record of a worker") for number in range(500))
     )
     hostile = ["a" * 100_000, "wrkr " * 20_000, "a, b c. " * 20_000, "Ab" * 50_000, "'" * 100_000, "日" * 100_000]
-    search.warm(catalog)
+    search.warm_catalog(catalog)
 
     def find_all() -> None:
         for text in hostile:
