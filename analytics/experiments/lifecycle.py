@@ -61,8 +61,39 @@ def create_experiment(
     """
     check_plan(experiment, arms)
     experiment.save()
-    for number, arm in enumerate(arms):
-        name = f"{experiment.name}-{LETTERS[number - 1] if number else CONTROL}"
+    _add_arms(experiment, arms, rules)
+    audit_log.record_change(KIND, experiment.name, None, experiment.list_audit_values(), by=by, at=at)
+    return experiment
+
+
+@transaction.atomic
+def change_draft(
+    experiment: Experiment, arms: Sequence[ArmPlan], rules: Sequence[CohortRule] = (), *, by: str, at: datetime
+) -> None:
+    """Save a changed draft, with its arms. `rules` are unsaved. Raises ExperimentRefused, ValidationError."""
+    stored = Experiment.objects.select_for_update(of=("self",)).get(pk=experiment.pk)
+    check_editable(stored)
+    before = stored.list_audit_values()
+    check_plan(experiment, arms)
+    experiment.arms.all().delete()
+    experiment.save()
+    _add_arms(experiment, arms, rules)
+    experiment = Experiment.objects.get(pk=experiment.pk)
+    audit_log.record_change(KIND, experiment.name, before, experiment.list_audit_values(), by=by, at=at)
+
+
+@transaction.atomic
+def delete_draft(experiment: Experiment, *, by: str, at: datetime) -> None:
+    """Delete a draft with its arms. Raises ExperimentRefused: what was measured stays."""
+    experiment = _lock(experiment, State.DRAFT)
+    before = experiment.list_audit_values()
+    experiment.arms.all().delete()
+    experiment.delete()
+    audit_log.record_change(KIND, experiment.name, before, None, by=by, at=at)
+
+
+def _add_arms(experiment: Experiment, arms: Sequence[ArmPlan], rules: Sequence[CohortRule]) -> None:
+    for name, arm in zip(name_arms(experiment.name, len(arms)), arms, strict=True):
         cohort = Cohort(
             name=name,
             flag=experiment.flag,
@@ -85,8 +116,11 @@ def create_experiment(
             )
             row.full_clean()
             row.save()
-    audit_log.record_change(KIND, experiment.name, None, experiment.list_audit_values(), by=by, at=at)
-    return experiment
+
+
+def name_arms(experiment: str, number: int) -> list[str]:
+    """Return the names of the cohorts that are the arms, the control first."""
+    return [f"{experiment}-{ending}" for ending in (CONTROL, *LETTERS)[:number]]
 
 
 @transaction.atomic
@@ -246,15 +280,21 @@ def _place_arms(experiment: Experiment) -> None:
         new.percentage = control.percentage = Decimal(str(experiment.step_percent))
         new.first_bucket, control.first_bucket = 0, BUCKETS - int(control.percentage * 100)
     else:
-        total, begin, weights = int(experiment.share * 100), 0, 0
-        whole = sum(arm.weight for arm in arms)
-        for arm in arms:
-            weights += arm.weight
-            end = total * weights // whole
-            arm.first_bucket, arm.percentage = begin, Decimal(end - begin) / 100
-            begin = end
+        for arm, (begin, percentage) in zip(arms, divide_share(experiment.share, arms), strict=True):
+            arm.first_bucket, arm.percentage = begin, percentage
     for arm in arms:
         arm.save(update_fields=["is_on", "percentage", "first_bucket"])
+
+
+def divide_share(share: Decimal, arms: Sequence[ArmPlan | Cohort]) -> list[tuple[int, Decimal]]:
+    """Return the first bucket and the percentage of each arm: beside each other, by their weights."""
+    total, whole, weights, begin, places = int(share * 100), sum(arm.weight for arm in arms), 0, 0, []
+    for arm in arms:
+        weights += arm.weight
+        end = total * weights // whole
+        places.append((begin, Decimal(end - begin) / 100))
+        begin = end
+    return places
 
 
 def check_plan(experiment: Experiment, arms: Sequence[ArmPlan]) -> None:

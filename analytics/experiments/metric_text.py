@@ -3,6 +3,7 @@
 from analytics.experiments.metrics import Metric, MetricUnit
 
 MINUS = "−"
+_SUFFIXES = {MetricUnit.SHARE: " points", MetricUnit.MILLISECONDS: " ms", MetricUnit.TOKENS: " tokens"}
 
 
 def format_value(metric: Metric, value: float | None) -> str:
@@ -21,6 +22,12 @@ def format_difference(metric: Metric, value: float, *, signed: bool = True) -> s
     places = _find_places(metric, value)
     text = _format_amount(metric.unit, abs(value), places)
     return f"{MINUS if value < 0 else '+'}{text}" if signed else text
+
+
+def format_range(metric: Metric, low: float, high: float, *, signed: bool = True) -> str:
+    """Return an interval of differences, beside one that has the unit: "−5.0 to +1.2", without signs "1.2 to 5.0"."""
+    suffix = _SUFFIXES.get(metric.unit, "")
+    return " to ".join(format_difference(metric, end, signed=signed).removesuffix(suffix) for end in (low, high))
 
 
 def _find_places(metric: Metric, value: float) -> int:
@@ -45,5 +52,4 @@ def _format_amount(unit: MetricUnit, value: float, places: int) -> str:
     if unit == MetricUnit.DOLLARS:
         return f"${value:,.{places}f}"
     text = f"{value * (100 if unit == MetricUnit.SHARE else 1):,.{places}f}"
-    suffix = {MetricUnit.SHARE: " points", MetricUnit.MILLISECONDS: " ms", MetricUnit.TOKENS: " tokens"}.get(unit, "")
-    return text + suffix
+    return text + _SUFFIXES.get(unit, "")

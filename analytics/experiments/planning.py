@@ -69,6 +69,7 @@ class ArrivalCurve:
 class ExperimentPlan:
     """What an experiment can be expected to do. Users are those of all arms; None is not known."""
 
+    reach: float  # share of the users of the gateway that get into it
     users_a_day: int
     users_a_week: int
     users_in_history: int  # that it would have got within the last four weeks
@@ -114,6 +115,7 @@ def plan_experiment(
         detectable = _find_detectable_effect(spread, coming * pair_share, pair, alpha=experiment.alpha)
     planned = int(coming) if needed is None else min(needed, int(coming))
     return ExperimentPlan(
+        reach=reach,
         users_a_day=round(traffic.count_users(1) * reach),
         users_a_week=round(traffic.count_users(7) * reach),
         users_in_history=round(coming),

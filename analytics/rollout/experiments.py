@@ -134,7 +134,8 @@ class Experiment(models.Model):
         fields: dict[str, Any] = {name: getattr(self, name) for name in names}
         more = ("steps", "step", "hold_reason", "stop_reason", "decision", "note", "tuning", "call_limit")
         fields |= {name: getattr(self, name) for name in more}
-        return fields | {"flag": self.flag_id, "share": float(self.share)}
+        arms = {arm.name: f"{arm.variant}, weight {arm.weight}" for arm in self.list_arms()}
+        return fields | {"flag": self.flag_id, "share": float(self.share), "arms": arms}
 
 
 class ExperimentResult(models.Model):

@@ -95,13 +95,17 @@ def measure_impact(
 
 def apply_cohort(cohort: Cohort, rules: Iterable[CohortRule]) -> Rollout:
     """Return the rollout with a new cohort, or with the unsaved changes of an existing one."""
-    cohorts = [each for each in _load_active_cohorts() if each.pk != cohort.pk]
-    if cohort.is_on and cohort.flag.is_on:
-        cohorts.append(cohort)
+    return apply_cohorts([cohort], rules)
+
+
+def apply_cohorts(changed: Sequence[Cohort], rules: Iterable[CohortRule]) -> Rollout:
+    """Return the rollout with cohorts that are new or changed, and unsaved. All of them have these rules."""
+    keys, own = {each.pk for each in changed}, list(rules)
+    cohorts = [each for each in _load_active_cohorts() if each.pk not in keys]
+    cohorts += [each for each in changed if each.is_on and each.flag.is_on]
     ordered = sorted(cohorts, key=lambda each: float("inf") if each.position is None else each.position)  # new: last
-    others = CohortRule.objects.exclude(cohort=cohort.pk) if cohort.pk else CohortRule.objects.all()
-    other_rules = [(each.cohort_id or 0, *_rule_to_row(each)) for each in others]
-    own_rules = [(cohort.pk or 0, *_rule_to_row(rule)) for rule in rules]
+    other_rules = [(each.cohort_id, *_rule_to_row(each)) for each in CohortRule.objects.exclude(cohort__in=keys)]
+    own_rules = [(key or 0, *_rule_to_row(rule)) for key in keys for rule in own]
     return assignment.build_rollout([_cohort_to_row(each) for each in ordered], other_rules + own_rules)
 
 
