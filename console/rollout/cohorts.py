@@ -69,7 +69,7 @@ class CohortAdmin(CohortStepMixin, ImpactPreviewMixin, AuditedAdmin):
     fields = ["name", "variant", "is_on", "percentage", "is_guarded", "listed", "note"]
     list_display = ["name", "flag", "members", "share", "variant_label", "exposed", "is_on"]
     list_filter = ["flag", "is_on"]
-    list_select_related = ["flag"]
+    list_select_related = ["flag", "experiment"]
     search_fields = ["name", "note", "variant", "rules__trait", "rules__values"]
     go_to_order = 3
     inlines = [CohortRuleInline]
@@ -108,7 +108,28 @@ class CohortAdmin(CohortStepMixin, ImpactPreviewMixin, AuditedAdmin):
 
     @admin.display(description="who")
     def members(self, cohort: Any) -> str:
-        return str(cohort.describe_members(is_first=cohort.position == cohort.first_position))
+        who = str(cohort.describe_members(is_first=cohort.position == cohort.first_position))
+        if cohort.experiment is None:
+            return who
+        experiment_url = reverse("admin:analytics_experiment_change", args=[cohort.experiment_id])
+        return format_html('{}, arm of <a href="{}">{}</a>', who, experiment_url, cohort.experiment)
+
+    def has_change_permission(self, request: HttpRequest, obj: Cohort | None = None) -> bool:
+        """Arms change with their experiment only: another share or variant would spoil its figures."""
+        return super().has_change_permission(request, obj) and (obj is None or obj.experiment_id is None)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Cohort | None = None) -> bool:
+        return super().has_delete_permission(request, obj) and (obj is None or obj.experiment_id is None)
+
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
+        """Keep the arms of experiments."""
+        deleted, counts, missing, kept = super().get_deleted_objects(objs, request)
+        return (
+            deleted,
+            counts,
+            missing,
+            [*kept, *(f"{each}, an arm of {each.experiment}" for each in objs if each.experiment)],
+        )
 
     @admin.display(description="of last week's users", ordering="percentage")
     def share(self, cohort: Any) -> str:

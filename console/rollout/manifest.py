@@ -13,7 +13,6 @@ MANIFEST = Manifest(
             place=1,
             guide="rollout-guide#cohorts",
             pages=[
-                ModelList("Experiments", "analytics.Experiment"),
                 ModelList("Cohorts", "analytics.Cohort"),
                 ModelList("Flags", "analytics.Flag"),
             ],
@@ -21,6 +20,15 @@ MANIFEST = Manifest(
         SectionTab(
             section="Rollout",
             place=2,
+            guide="experiments#in-the-console",
+            pages=[
+                ModelList("Experiments", "analytics.Experiment"),
+                ModelList("Model prices", "analytics.ModelPrice"),
+            ],
+        ),
+        SectionTab(
+            section="Rollout",
+            place=3,
             guide="rollout-guide#who-gets-this",
             pages=[
                 PageLink("Who gets this?", "rollout_who", SEE_ROLLOUT),

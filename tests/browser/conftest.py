@@ -17,6 +17,7 @@ from pytest_django.plugin import DjangoDbBlocker
 from analytics.events.models import EventLoss, OperationEvent
 from analytics.flags import FlagKey
 from analytics.reports.models import SavedView
+from analytics.rollout.experiments import ModelPrice
 from analytics.rollout.models import Assignment, Cohort, Flag
 from analytics.rollups import rollup_job
 from chat.models import Profile as ChatProfile
@@ -33,6 +34,7 @@ from tests.services.conftest import serve, set_up_store, store
 from tests.support.clients.oauth_client import register_application
 from tests.support.console import browser_users, playwright_loop, role_matrix
 from tests.support.console.browser_users import BrowserUser
+from tests.support.rows.experiment_rows import create_draft
 from tests.support.servers import stores
 from tests.support.servers.environment import PEPPER, build_environment, make_key
 from tests.support.servers.processes import Server, eventually, run_server
@@ -148,6 +150,8 @@ def _rows(server: Server) -> dict[str, Any]:
     switch_service.switch_off(kind="op", name="onto.task.move", reason="Its upstream is down.", by="admin", at=at)
     flag = Flag.objects.get_or_create(key=FlagKey.SURFACE)[0]
     Cohort.objects.get_or_create(flag=flag, name="pilot", defaults={"variant": "gateway", "percentage": 5})
+    create_draft(at, hypothesis="<b>Fewer</b> failures")
+    ModelPrice.objects.create(family="claude", dollars_per_million=3)
     Assignment.objects.create(flag=flag.key, variant="gateway", cohort="pilot", subject="demo-user", time=at)
     EventLoss.objects.create(time=at, count=3)
     UsedConfirmation.objects.create(digest="0" * 64, client=Client.objects.first(), op="onto.task.delete", used_at=at)

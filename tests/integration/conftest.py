@@ -19,6 +19,7 @@ from analytics.flags import FlagKey
 from analytics.reports.models import SavedView
 from analytics.rollout import exposures
 from analytics.rollout.evaluation import EvaluationDetails, Reason
+from analytics.rollout.experiments import ModelPrice
 from analytics.rollout.models import Cohort
 from analytics.rollups import rollup_job
 from analytics.turns.models import Feedback, ToolSelection
@@ -46,6 +47,7 @@ from registry.reviews import requests
 from tests.support.clients.api import Api
 from tests.support.clients.oauth_client import register_application
 from tests.support.console import role_matrix
+from tests.support.rows.experiment_rows import create_draft
 from workspace.demo import DEMO_PROJECT_ID
 
 
@@ -127,6 +129,8 @@ def row_of_every_model(api: Api) -> None:
     event_log.flush()
     runner.run_due_jobs(at=timezone.now())
     Cohort.objects.create(name="dev-team", flag_id=FlagKey.SURFACE, variant="gateway", percentage=5)
+    create_draft(timezone.now(), hypothesis="<b>Fewer</b> failures")
+    ModelPrice.objects.create(family="claude", dollars_per_million=3)
     details = EvaluationDetails(FlagKey.SURFACE, "gateway", "dev-team", Reason.SPLIT)
     exposures.record_exposures([details], subject="ana", source="", at=timezone.now())
     rollup_job.run_rollup(timezone.now())

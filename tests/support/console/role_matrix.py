@@ -45,7 +45,9 @@ MODELS_BY_ROLES = {
     analytics.ToolSelection analytics.Feedback analytics.Subject analytics.EventLoss
 """.split(),
     ("AEPU", "AE", "", ""): ["gateway.ModelRun"],
-    ("AEPU", "AP", "AP", "AP"): ["analytics.Cohort", "analytics.AlertRule"],
+    ("AEPU", "AP", "AP", "AP"): """
+    analytics.Cohort analytics.AlertRule analytics.Experiment analytics.ModelPrice
+""".split(),
     ("AEPU", "", "AP", ""): ["analytics.Flag"],  # declared in the code
     ("AEPU", "", "A", ""): ["registry.Switch", "analytics.StoredContents"],  # added elsewhere
     ("AEPU", "A", "A", "A"): ["registry.Connection"],
@@ -114,8 +116,10 @@ PAGES: dict[str, tuple[str, str | None]] = {
     },
     **{f"analytics_{name}_impact": ("", "AP") for name in ("cohort", "flag")},  # writes nothing
     "analytics_cohort_add_impact": ("", "AP"),
+    **{f"analytics_experiment_{name}": ("", "AP") for name in ("plan", "add_plan")},  # writes nothing
     "analytics_flag_add_impact": ("", ""),  # flags are declared in the code
     **{f"saved_view_{name}": ("", "") for name in ("save", "delete")},  # need a page or a view; test_saved_views.py
+    "analytics_experiment_step": ("", ""),  # needs a step; tests/unit/console/rollout/test_experiments.py
     "analytics_cohort_step": ("", ""),  # needs a step; tests/unit/console/rollout/test_cohort_facts.py
     "rollout_who": ("AEPU", "AEPU"),  # read-only
     "home_checklist_hide": ("", "A"),
@@ -221,6 +225,7 @@ def get_page_url(name: str, rows: dict[str, Any]) -> str:
         **{f"registry_connection_{name}": [rows["http service"].pk] for name in ("changes", "test", "check")},
         "registry_documentimport": [rows["document"].pk],
         **{f"analytics_cohort_{name}": [rows["analytics.Cohort"].pk] for name in ("impact", "step")},
+        **{f"analytics_experiment_{name}": [rows["analytics.Experiment"].pk] for name in ("plan", "step")},
         "analytics_flag_impact": [rows["analytics.Flag"].pk],
         "alert_silence": [rows["alert"].pk],
         "analytics_alertrule_openings": [rows["analytics.AlertRule"].pk],

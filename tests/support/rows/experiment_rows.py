@@ -13,10 +13,15 @@ from analytics.rollout.models import Assignment
 from analytics.rollups.models import OpDaily, SubjectFigures
 
 
-def create_experiment(at: datetime, *, variants: Sequence[str] = ("legacy", "hybrid"), **fields: Any) -> Experiment:
-    """Return an experiment on surfaces that was started."""
+def create_draft(at: datetime, *, variants: Sequence[str] = ("legacy", "hybrid"), **fields: Any) -> Experiment:
+    """Return the draft of an experiment on surfaces."""
     values = {"name": "tools", "flag_id": FlagKey.SURFACE, "guardrails": ["failure_rate"]} | fields
-    experiment = lifecycle.create_experiment(Experiment(**values), [ArmPlan(each) for each in variants], by="pm", at=at)
+    return lifecycle.create_experiment(Experiment(**values), [ArmPlan(each) for each in variants], by="pm", at=at)
+
+
+def create_experiment(at: datetime, **fields: Any) -> Experiment:
+    """Return an experiment on surfaces that was started."""
+    experiment = create_draft(at, **fields)
     lifecycle.start(experiment, by="pm", at=at)
     experiment.refresh_from_db()
     return experiment

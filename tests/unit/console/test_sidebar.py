@@ -79,7 +79,7 @@ def test_sidebar_has_nine_sections(admin_user: User) -> None:
         "Home": ["Home", "Alerts"],
         "Copy": ["Ops", "Groups", "Prompt", "Agents and pins", "Vocabulary"],
         "Releases": ["Draft", "Releases", "Evals"],
-        "Rollout": ["Experiments", "Who gets this?"],
+        "Rollout": ["Cohorts", "Experiments", "Who gets this?"],
         "Reports": ["Overview", "Side by side", "Misses"],
         "Activity": ["Turns", "Events"],
         "Connections": ["Connections"],
