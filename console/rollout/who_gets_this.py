@@ -140,6 +140,10 @@ def _explain_step(step: CohortDecision) -> str:
         return "match (all rules hold)"
     if part is None:
         return "no match (anonymous subjects never match a percentage)"
+    if first := step.cohort.first_bucket / 100:  # of an arm of an experiment
+        place = f"{first:g} to {first + share:g}%"
+        at = f"user is at {part / 100:g}%"
+        return f"match ({at}, in {place})" if step.reason else f"not in {place} ({at})"
     if step.reason:
         return f"match (user is at {part / 100:g}%, within the {share:g}%)"
     return f"not in the {share:g}% (user is at {part / 100:g}%)"
