@@ -63,7 +63,9 @@ def describe_comparison(each: MetricComparison) -> str:
         return f"Not enough data: {_count_users(min(each.subjects))}{wait_text}."
     if each.verdict == ComparisonVerdict.NONE:
         low, high = (format_signed(end, each.interval) for end in each.interval)
-        return f"No difference beyond chance: between {low} and {high} points."
+        is_clear_alone = not each.interval.low <= 0 <= each.interval.high
+        doubt = "May be chance, as one of several rates" if is_clear_alone else "No difference beyond chance"
+        return f"{doubt}: between {low} and {high} points."
     return f"{'Better' if each.verdict == ComparisonVerdict.BETTER else 'Worse'}: {describe_range(each.interval)}"
 
 

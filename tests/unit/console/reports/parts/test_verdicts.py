@@ -1,11 +1,12 @@
 """Comparisons and verdicts in words."""
 
 import re
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 
-from analytics.experiments.cohorts.comparison import COMPARED, MetricComparison
+from analytics.experiments.cohorts.comparison import COMPARED, ComparisonVerdict, MetricComparison
 from analytics.experiments.cohorts.verdicts import judge
 from analytics.experiments.proportions import ConfidenceInterval
 from console.reports.parts.verdicts import COHORT_ADVICE, HITS, describe_comparison, describe_verdict, format_signed
@@ -78,6 +79,14 @@ def test_every_metric_has_words() -> None:
 )
 def test_difference_is_described_in_words(difference: Difference | None, subjects: tuple[int, int], words: str) -> None:
     assert describe_comparison(build_comparison("failure_rate", difference, subjects=subjects)) == words
+
+
+def test_difference_that_is_clear_only_alone_may_be_chance() -> None:
+    clear = build_comparison("loop_rate", (-0.035, 0.03))
+
+    words = describe_comparison(replace(clear, verdict=ComparisonVerdict.NONE))
+
+    assert words == "May be chance, as one of several rates: between −6.5 and −0.5 points."
 
 
 @pytest.mark.parametrize(
