@@ -8,8 +8,8 @@ from django.contrib.auth.signals import user_logged_in, user_logged_out
 from django.core.exceptions import ImproperlyConfigured
 from django.utils.module_loading import module_has_submodule
 
-from analytics.alerts import measurements
-from analytics.alerts.measurements import ConnectionReaders
+from analytics.alerts import registry_readers
+from analytics.alerts.registry_readers import RegistryReaders
 from analytics.experiments import arm_text, lifecycle
 from analytics.rollout import assignment
 from audit.models import AuditEntry
@@ -73,7 +73,9 @@ def connect() -> None:
     assignment.set_release_check(cache.is_servable)
     lifecycle.set_shipper(cohort_release.ship_version)
     arm_text.set_release_namer(stored_releases.map_short_names)
-    measurements.set_connection_readers(ConnectionReaders(definitions.map_connections, definitions.count_changed))
+    registry_readers.set_readers(
+        RegistryReaders(definitions.map_connections, definitions.count_changed, stored_releases.map_short_names)
+    )
     user_logged_in.connect(failed_sign_ins.record_sign_in, dispatch_uid="sign_in_log.record_sign_in")
     user_logged_out.connect(failed_sign_ins.record_sign_out, dispatch_uid="sign_in_log.record_sign_out")
     authenticator_added.connect(failed_sign_ins.record_added_factor, dispatch_uid="sign_in_log.record_added_factor")

@@ -5,6 +5,7 @@ An alert opens once and sends one message. The audit log has when it opened and 
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from django.db import transaction
@@ -19,7 +20,17 @@ log = logging.getLogger(__name__)
 
 MAX_OPEN = 100  # alerts of a rule; if a service fails, hundreds of its ops fail
 FOLLOWED_FIELDS = ["value", "count", "worst_value", "worst_count", "exceeded_at"]
+SILENCE_FIELDS = ["silenced_until", "silence_reason", "silenced_by"]
 AlertByName = Mapping[str, Alert]
+
+
+@dataclass(slots=True)
+class AlertChanges:
+    """What a check changed: the reasons by alert."""
+
+    opened: dict[Alert, str] = field(default_factory=dict)
+    closed: dict[Alert, str] = field(default_factory=dict)
+    unsilenced: dict[Alert, str] = field(default_factory=dict)  # still open when their silence ended
 
 
 def check_alerts(at: datetime) -> bool:
@@ -27,15 +38,31 @@ def check_alerts(at: datetime) -> bool:
     open_alerts: dict[int, dict[str, Alert]] = {}
     for alert in Alert.objects.filter(closed_at=None).select_related("rule"):
         open_alerts.setdefault(alert.rule_id, {})[alert.scope_value] = alert
-    rules = AlertRule.objects.filter(is_on=True)
-    for rule, measured in measurements.measure_rules(rules, at=at):
-        _check_rule(rule, measured, open_alerts.pop(rule.pk, {}), at)
-    for alerts in open_alerts.values():
-        _close(dict.fromkeys(alerts.values(), alert_text.SWITCHED_OFF), at)
+    measured = measurements.measure_rules(AlertRule.objects.filter(is_on=True), at=at)
+    with transaction.atomic():
+        changes = AlertChanges()
+        for rule, by_name in measured:
+            _check_rule(rule, by_name, open_alerts.pop(rule.pk, {}), changes, at)
+        left = [alert for alerts in open_alerts.values() for alert in alerts.values()]
+        _close(dict.fromkeys(left, alert_text.SWITCHED_OFF), changes, at)
+        alert_messages.send_opened(changes.opened, at=at)
+        alert_messages.send_reminders(changes.unsilenced, at=at)
+        alert_messages.send_closed(changes.closed, at=at)
     return False
 
 
-def _check_rule(rule: AlertRule, measured: MeasurementByName, open_alerts: AlertByName, at: datetime) -> None:
+@transaction.atomic
+def close_alerts(rule: AlertRule, *, at: datetime) -> None:
+    """Close the open alerts of a rule that is deleted."""
+    changes = AlertChanges()
+    open_alerts = rule.alerts.filter(closed_at=None).select_related("rule")
+    _close(dict.fromkeys(open_alerts, alert_text.SWITCHED_OFF), changes, at)
+    alert_messages.send_closed(changes.closed, at=at)
+
+
+def _check_rule(
+    rule: AlertRule, measured: MeasurementByName, open_alerts: AlertByName, changes: AlertChanges, at: datetime
+) -> None:
     closing: dict[Alert, str] = {}
     for name, alert in open_alerts.items():
         measurement = measured.get(name, NOTHING)
@@ -45,19 +72,16 @@ def _check_rule(rule: AlertRule, measured: MeasurementByName, open_alerts: Alert
             closing[alert] = alert_text.SWITCHED_OFF
         elif step == AlertStep.CLOSE:
             closing[alert] = alert_text.describe_closing(rule, measurement)
+    Alert.objects.bulk_update(open_alerts.values(), FOLLOWED_FIELDS)
+    _close(closing, changes, at)
+    _end_silences((alert for alert in open_alerts.values() if alert not in closing), changes, at)
     opening = [
         (name, measurement)
         for name, measurement in measured.items()
         if name not in open_alerts and choose_step(rule, measurement, exceeded_at=None, at=at) == AlertStep.OPEN
     ]
-    if not (open_alerts or opening):
-        return
     opening.sort(key=lambda each: (-each[1].value, -each[1].count, each[0]))
-    with transaction.atomic():
-        Alert.objects.bulk_update(open_alerts.values(), FOLLOWED_FIELDS)
-        _close(closing, at)
-        _end_silences([alert for alert in open_alerts.values() if alert not in closing], at)
-        _open(rule, opening[: max(0, MAX_OPEN - len(open_alerts))], at)
+    _open(rule, opening[: max(0, MAX_OPEN - len(open_alerts))], changes, at)
 
 
 def _follow(alert: Alert, measurement: Measurement, *, is_exceeding: bool, at: datetime) -> None:
@@ -68,13 +92,11 @@ def _follow(alert: Alert, measurement: Measurement, *, is_exceeding: bool, at: d
             alert.worst_value, alert.worst_count = measurement.value, measurement.count
 
 
-def _open(rule: AlertRule, measured: Sequence[tuple[str, Measurement]], at: datetime) -> None:
+def _open(rule: AlertRule, measured: Sequence[tuple[str, Measurement]], changes: AlertChanges, at: datetime) -> None:
     """Open alerts. One whose last alert is still silenced is silenced as well, and sends nothing."""
     names = [name for name, _ in measured]
-    silenced = {
-        alert.scope_value: alert
-        for alert in rule.alerts.filter(scope_value__in=names, silenced_until__gt=at).order_by("opened_at", "pk")
-    }
+    past = rule.alerts.filter(scope_value__in=names, silenced_until__gt=at).order_by("opened_at", "pk")
+    silences = {row.pop("scope_value"): row for row in past.values("scope_value", *SILENCE_FIELDS)}
     alerts = [
         Alert(
             rule=rule,
@@ -85,40 +107,33 @@ def _open(rule: AlertRule, measured: Sequence[tuple[str, Measurement]], at: date
             count=measurement.count,
             worst_value=measurement.value,
             worst_count=measurement.count,
-            **_copy_silence(silenced.get(name)),
+            **silences.get(name, {}),
         )
         for name, measurement in measured
     ]
-    for alert in Alert.objects.bulk_create(alerts):
-        _record(alert, is_open=True, note=alert_text.describe_worst(alert), at=at)
-    alert_messages.send_opened([alert for alert in alerts if alert.scope_value not in silenced], at=at)
+    reasons = {alert: alert_text.describe_latest(alert) for alert in Alert.objects.bulk_create(alerts)}
+    _record(reasons, is_open=True, at=at)
+    changes.opened |= {alert: reason for alert, reason in reasons.items() if not alert.is_silenced}
 
 
-def _copy_silence(alert: Alert | None) -> dict[str, object]:
-    names = ("silenced_until", "silence_reason", "silenced_by")
-    return {name: getattr(alert, name) for name in names} if alert else {}
+def _close(reasons: Mapping[Alert, str], changes: AlertChanges, at: datetime) -> None:
+    for alert in reasons:
+        alert.closed_at = at
+    Alert.objects.bulk_update(reasons, ["closed_at"])
+    _record(reasons, is_open=False, at=at)
+    changes.closed |= reasons
 
 
-def _close(reasons: Mapping[Alert, str], at: datetime) -> None:
-    with transaction.atomic():
-        for alert, reason in reasons.items():
-            alert.closed_at = at
-            alert.save(update_fields=["closed_at"])
-            _record(alert, is_open=False, note=reason, at=at)
-        alert_messages.send_closed(reasons, at=at)
-
-
-def _end_silences(alerts: Iterable[Alert], at: datetime) -> None:
-    """End silences that are over, and remind of the alerts that are still open."""
+def _end_silences(alerts: Iterable[Alert], changes: AlertChanges, at: datetime) -> None:
     over = [alert for alert in alerts if alert.silenced_until and alert.silenced_until <= at]
     for alert in over:
         alert.silenced_until, alert.silence_reason, alert.silenced_by = None, "", ""
-        alert.save(update_fields=["silenced_until", "silence_reason", "silenced_by"])
-    alert_messages.send_reminders(over, at=at)
+    Alert.objects.bulk_update(over, SILENCE_FIELDS)
+    changes.unsilenced |= {alert: alert_text.describe_latest(alert) for alert in over}
 
 
-def _record(alert: Alert, *, is_open: bool, note: str, at: datetime) -> None:
-    name = str(alert)[:200]
+def _record(reasons: Mapping[Alert, str], *, is_open: bool, at: datetime) -> None:
     states = {"is_open": not is_open}, {"is_open": is_open}
-    audit_log.record_change("alert", name, *states, by=alert_messages.BY, at=at, note=note)
-    log.warning("alert.%s name=%r value=%.3g", "opened" if is_open else "closed", name, alert.value)
+    for alert, title in alert_text.name_alerts(reasons).items():
+        audit_log.record_change("alert", title, *states, by=alert_messages.BY, at=at, note=reasons[alert])
+        log.warning("alert.%s name=%r value=%.3g", "opened" if is_open else "closed", title, alert.value)

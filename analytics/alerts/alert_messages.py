@@ -1,6 +1,9 @@
-"""Messages about alerts: by e-mail and webhook when they open, by webhook alone when they close."""
+"""Messages about alerts: by e-mail, webhook and chat when they open; by webhook and chat when they close.
 
-from collections.abc import Iterable, Mapping, Sequence
+All alerts that a check opened are one message: if a service fails, its ops, its clients and its releases fail.
+"""
+
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -18,53 +21,58 @@ PERMISSION = "analytics.change_alert"  # of those who get the e-mails
 MAX_NAMED = 20  # alerts that one message names
 
 
-def send_opened(alerts: Sequence[Alert], *, at: datetime) -> None:
-    """Send one message about the alerts of a rule that opened."""
-    lines = {alert: alert_text.describe_worst(alert) for alert in alerts}
-    _send(OPENED, "", lines, find_emails(PERMISSION) if alerts else [], at)
+def send_opened(reasons: Mapping[Alert, str], *, at: datetime) -> None:
+    """Send one message about the alerts that a check opened."""
+    _send(OPENED, reasons, at)
 
 
-def send_reminders(alerts: Sequence[Alert], *, at: datetime) -> None:
-    """Send one message about the alerts of a rule whose silence is over, and that are still open."""
-    lines = {alert: alert_text.describe_latest(alert) for alert in alerts}
-    _send(REMINDED, "Still open: ", lines, find_emails(PERMISSION) if alerts else [], at)
+def send_reminders(reasons: Mapping[Alert, str], *, at: datetime) -> None:
+    """Send one message about the alerts that are still open when their silence ends."""
+    _send(REMINDED, reasons, at)
 
 
 def send_closed(reasons: Mapping[Alert, str], *, at: datetime) -> None:
-    """Send one message about the alerts of a rule that closed. It is no e-mail: nobody has to do anything."""
-    _send(CLOSED, "Closed: ", reasons, [], at)
+    """Send one message about the alerts that a check closed. It is no e-mail: nobody has to do anything."""
+    _send(CLOSED, reasons, at)
 
 
-def _send(event: str, prefix: str, lines: Mapping[Alert, str], addresses: Iterable[str], at: datetime) -> None:
-    if not lines:
+_PREFIXES = {OPENED: "", REMINDED: "Still open: ", CLOSED: "Closed: "}
+
+
+def _send(event: str, reasons: Mapping[Alert, str], at: datetime) -> None:
+    titles = alert_text.name_alerts(alert for alert in reasons if alert.rule.notify)
+    if not titles:
         return
-    alerts = list(lines)
-    rule = alerts[0].rule
-    if not rule.notify:
-        return
-    title = str(alerts[0]) if len(alerts) == 1 else f"{rule.name}: {len(alerts):,} alerts"
-    named = [f"{alert}. {line}" for alert, line in lines.items()][:MAX_NAMED]
-    if left := len(alerts) - len(named):
-        named.append(f"And {left:,} more.")
-    to_do = [] if event == CLOSED else [text for text in (f"What to do: {rule.declaration.advice}", rule.note) if text]
-    outbox.notify(
-        OutgoingMessage(
-            event=event,
-            subject=f"{prefix}{title}",
-            text="\n".join([*named, *to_do]),
-            path=reverse("admin:alerts"),
-            by=BY,
-            details={"rule": rule.name, "alerts": [_describe_for_programs(alert) for alert in alerts]},
-        ),
-        recipients=addresses,
-        at=at,
+    subject = next(iter(titles.values())) if len(titles) == 1 else f"{len(titles):,} alerts"
+    lines = [f"{title}. {reasons[alert]}" for alert, title in titles.items()][:MAX_NAMED]
+    if left := len(titles) - len(lines):
+        lines.append(f"And {left:,} more.")
+    if event != CLOSED:
+        lines += _list_advice(alert.rule for alert in titles)
+    message = OutgoingMessage(
+        event=event,
+        subject=f"{_PREFIXES[event]}{subject}",
+        text="\n".join(lines),
+        path=reverse("admin:alerts"),
+        by=BY,
+        details={"alerts": [_describe_for_programs(alert, title) for alert, title in titles.items()]},
     )
+    outbox.notify(message, recipients=[] if event == CLOSED else find_emails(PERMISSION), at=at)
 
 
-def _describe_for_programs(alert: Alert) -> dict[str, Any]:
+def _list_advice(rules: Iterable[AlertRule]) -> list[str]:
+    """Return what to do about the alerts of rules, each sentence once."""
+    rules = list(rules)
+    advice = dict.fromkeys(rule.declaration.advice for rule in rules)
+    return [f"What to do: {' '.join(advice)}", *dict.fromkeys(rule.note for rule in rules if rule.note)]
+
+
+def _describe_for_programs(alert: Alert, title: str) -> dict[str, Any]:
     rule: AlertRule = alert.rule
     return {
         "id": alert.pk,
+        "title": title,
+        "rule": rule.name,
         "metric": rule.metric,
         "scope": rule.scope,
         "name": alert.scope_value,

@@ -1,17 +1,18 @@
 """Measure the metrics of rules: one SQL statement a table and period, grouped by what the rules look at separately."""
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.db.models import Aggregate, Case, Count, F, FloatField, Func, Model, Q, QuerySet, Sum, Value, When
 
 from analytics.alerts.decisions import NOTHING, Measurement
 from analytics.alerts.metrics import AlertMetric, AlertScope
 from analytics.alerts.models import AlertRule
+from analytics.alerts.registry_readers import get_readers
 from analytics.events.event_filters import CALL, FAILED_CALL, MISS, SEARCH
 from analytics.events.models import UNKNOWN_OP, EventLoss, OperationEvent
 from analytics.reports import op_figures, selection
@@ -59,22 +60,6 @@ _COLUMNS = {
 _NAMED_OP = Case(When(~Q(tool_name=""), then=F("op")), default=Value(""))
 
 
-class ConnectionReaders(NamedTuple):
-    """What the registry knows: the connection of each op, and operations that changed upstream by connection."""
-
-    map_ops: Callable[[Collection[str]], Mapping[str, str]]
-    count_changed: Callable[[], Mapping[str, int]]
-
-
-_connections = ConnectionReaders(lambda _: {}, dict)
-
-
-def set_connection_readers(readers: ConnectionReaders) -> None:
-    """Set how connections are read. `config/wiring.py` calls this at start."""
-    global _connections
-    _connections = readers
-
-
 def measure_rules(rules: Iterable[AlertRule], *, at: datetime) -> list[tuple[AlertRule, MeasurementByName]]:
     """Return each rule with its measurements at a time. What had no calls in the period of a rule is not in them."""
     measured: list[tuple[AlertRule, MeasurementByName]] = []
@@ -106,7 +91,7 @@ def select_rows(model: type[Model], *, since: datetime, until: datetime) -> Quer
 def _measure_state(rule: AlertRule, at: datetime) -> MeasurementByName:
     if rule.metric == AlertMetric.LOCKED_SIGN_INS:
         return {"": Measurement(throttle.count_locks(at), 0)}
-    changed = _connections.count_changed()
+    changed = get_readers().count_changed()
     return {name: Measurement(count, count) for name, count in changed.items() if rule.matches(name)}
 
 
@@ -167,7 +152,7 @@ def sum_by_step(
         )
     )
     has_connections = any(rule.scope == AlertScope.CONNECTION for rule in rules)
-    connections = _connections.map_ops({row["named_op"] for row in groups} - {""}) if has_connections else {}
+    connections = get_readers().map_connections({row["named_op"] for row in groups} - {""}) if has_connections else {}
     steps: defaultdict[int, list[SumsByName]] = defaultdict(lambda: [{} for _ in rules])
     for row in groups:
         for index, (rule, sums) in enumerate(zip(rules, steps[int(row["step"])], strict=True)):

@@ -47,7 +47,7 @@ class Unit(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class MetricDeclaration:
-    """A metric. `sentence` says what was measured, with {value}, {count} and {threshold}; `advice` what to do.
+    """A metric. `sentence` says what was measured; alert_text fills it in. `advice` says what to do.
 
     A share needs a minimum count; `counted` names what is counted. `max_minutes` is None for a state, which has no
     period.
@@ -142,7 +142,7 @@ METRICS: Mapping[AlertMetric, MetricDeclaration] = {
             Unit.COUNT,
             (AlertScope.OVERALL,),
             DAY,
-            "{value} operation events could not be written",
+            "{value} operation event{s} could not be written",
             "Check the database: the log has each loss as events.lost. Reports lack these calls.",
         ),
         MetricDeclaration(
@@ -150,7 +150,7 @@ METRICS: Mapping[AlertMetric, MetricDeclaration] = {
             Unit.COUNT,
             (AlertScope.CONNECTION,),
             None,
-            "{value} operations changed upstream or are gone",
+            "{value} operation{s} changed upstream or {are} gone",
             "Review the changes of the connection and approve them. Until then, calls send what was imported.",
         ),
         MetricDeclaration(
@@ -158,7 +158,7 @@ METRICS: Mapping[AlertMetric, MetricDeclaration] = {
             Unit.COUNT,
             (AlertScope.OVERALL,),
             None,
-            "{value} accounts or addresses are locked after wrong passwords",
+            "{value} account{s} or address{es} {are} locked after wrong passwords",
             "Look at the failed sign-ins. Unlock a colleague; many addresses or accounts may be an attack.",
         ),
     )

@@ -11,7 +11,6 @@ from django.utils.text import get_text_list
 
 from analytics.alerts.metrics import DAY, METRICS, AlertMetric, AlertScope, MetricDeclaration, Unit
 
-SHORT_VERSION = 12  # characters of a release's version that people read
 _AUDITED_FIELDS = (
     "name", "metric", "scope", "pattern", "threshold", "minutes", "min_count", "is_on", "notify", "note"
 )  # fmt: skip
@@ -134,13 +133,7 @@ class Alert(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.rule}: {self.short_name}" if self.scope_value else str(self.rule)
-
-    @property
-    def short_name(self) -> str:
-        """The op, the client, …; a release by the first 12 characters of its version."""
-        is_release = self.rule.scope == AlertScope.RELEASE
-        return self.scope_value[:SHORT_VERSION] if is_release else self.scope_value
+        return f"{self.rule}: {self.scope_value}" if self.scope_value else str(self.rule)
 
     @property
     def is_silenced(self) -> bool:

@@ -24,7 +24,6 @@ from analytics.events.event_filters import COUNTED_AS_PARAMETER, CountedAs, buil
 from analytics.reports.report_filter import COHORT_PARAMETER
 from analytics.turns.models import TURN_WITH_PARAMETER, TurnWith
 from registry.models import Connection
-from registry.releases.stored_releases import map_short_names
 
 SEE_ALERTS = ["analytics.view_alert"]
 CLOSED_DAYS = 7
@@ -84,16 +83,16 @@ def silence(request: HttpRequest, pk: int) -> HttpResponse:
     alert = Alert.objects.select_related("rule").filter(pk=pk).first()
     if alert is None:
         raise Http404("This alert does not exist.")
-    at, by = timezone.now(), str(request.user)
+    at, by, title = timezone.now(), str(request.user), alert_text.name_alert(alert)
     form = SilenceForm(request.POST)
     try:
         if "end" in request.POST:
             silences.end_silence(alert, by=by, at=at)
-            messages.success(request, f"{alert} sends messages again.")
+            messages.success(request, f"{title} sends messages again.")
         elif form.is_valid():
             until = at + timedelta(minutes=form.cleaned_data["minutes"])
             silences.silence_alert(alert, until=until, reason=form.cleaned_data["reason"], by=by, at=at)
-            messages.success(request, f"{alert} is silenced. It stays on this page until it closes.")
+            messages.success(request, f"{title} is silenced. It stays on this page until it closes.")
         else:
             messages.error(request, "Nothing was silenced. Give a reason.")
     except AlertClosed as error:
@@ -122,13 +121,13 @@ def build_alerts(_: HttpRequest) -> dict[str, Any]:
 def describe_alerts(alerts: Iterable[Alert], at: datetime) -> list[ShownAlert]:
     """Return the alerts with all that the page shows of them."""
     alerts = list(alerts)
-    releases = map_short_names(each.scope_value for each in alerts if each.rule.scope == AlertScope.RELEASE)
+    titles = alert_text.name_alerts(alerts)
     names = [each.scope_value for each in alerts if each.rule.scope == AlertScope.CONNECTION]
     connections = dict(Connection.objects.filter(name__in=names).values_list("name", "pk"))
     return [
         ShownAlert(
             alert,
-            f"{alert.rule.name}: {releases[alert.scope_value]}" if alert.scope_value in releases else str(alert),
+            titles[alert],
             alert_text.describe_latest(alert),
             alert_text.describe_worst(alert),
             *_build_link(alert, connections, at),

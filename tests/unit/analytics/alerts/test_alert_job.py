@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import Group, User
 
-from analytics.alerts import alert_job, measurements
-from analytics.alerts.measurements import ConnectionReaders
+from analytics.alerts import alert_job, registry_readers
 from analytics.alerts.models import Alert, AlertRule
+from analytics.alerts.registry_readers import RegistryReaders
 from analytics.events.models import EventLoss
 from analytics.turns.models import ToolSelection, Turn
 from audit.models import AuditEntry
@@ -33,8 +33,12 @@ def _channels(settings: Any) -> None:
 @pytest.fixture(autouse=True)
 def changed_upstream(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
     changed: dict[str, int] = {}
-    readers = ConnectionReaders(lambda ops: {op: op.partition(".")[0] for op in ops}, lambda: changed)
-    monkeypatch.setattr(measurements, "_connections", readers)
+    readers = RegistryReaders(
+        map_connections=lambda ops: {op: op.partition(".")[0] for op in ops},
+        count_changed=lambda: changed,
+        name_releases=lambda versions: dict.fromkeys(versions, "r7 Plainer"),
+    )
+    monkeypatch.setattr(registry_readers, "_readers", readers)
     return changed
 
 
@@ -144,8 +148,24 @@ def test_many_alerts_of_a_rule_make_one_message_and_are_limited(
         alert_job.check_alerts(AT + minute * MINUTE)
 
     assert Alert.objects.count() == 30
-    assert list_events() == [("alert.opened", "Calls fail: 30 alerts")]
+    assert list_events() == [("alert.opened", "30 alerts")]
     assert "And 10 more." in Notification.objects.get(channel="webhook").text
+
+
+def test_alerts_of_several_rules_make_one_message(write_event: WriteEvent) -> None:
+    make_rule()
+    of_release = AlertRule.objects.create(name="Release fails", metric="failed_calls", scope="release", threshold=50)
+    write_event(AT, times=5, code="INTERNAL", release="a" * 64)
+
+    alert_job.check_alerts(AT)
+
+    [message] = Notification.objects.filter(channel="webhook")
+    assert message.subject == "2 alerts"
+    assert message.text.splitlines()[1] == "Release fails: r7 Plainer. 100% of 5 calls failed in the last 60 minutes."
+    assert message.text.count("What to do:") == 1
+    assert AuditEntry.objects.filter(name="Release fails: r7 Plainer").exists()
+    alert_job.close_alerts(of_release, at=AT + MINUTE)
+    assert list_events()[1:] == [("alert.closed", "Closed: Release fails: r7 Plainer")]
 
 
 def test_rule_without_messages_sends_none(write_event: WriteEvent) -> None:
@@ -293,6 +313,6 @@ def test_check_takes_few_statements(write_event: WriteEvent, django_assert_max_n
     AlertRule.objects.update(is_on=True)
     write_event(AT, times=3)
 
-    # Rules, open alerts, and a statement a table and period; a savepoint for each rule.
-    with django_assert_max_num_queries(14 + 2 * AlertRule.objects.count()):
+    # Rules, open alerts, a transaction, three of locks, and one a table and period.
+    with django_assert_max_num_queries(16):
         alert_job.check_alerts(AT)

@@ -156,6 +156,21 @@ def test_shipped_rule_cannot_be_deleted(admin_client: HttpClient) -> None:
     assert AlertRule.objects.filter(pk=shipped.pk).exists()
 
 
+def test_form_has_only_what_matters_for_the_metric(admin_client: HttpClient) -> None:
+    pages = {
+        name: read(
+            admin_client.get(reverse("admin:analytics_alertrule_change", args=[AlertRule.objects.get(key=name).pk]))
+        )
+        for name in ("op_fails", "locked_sign_ins")
+    }
+
+    assert "Percent of them." in pages["op_fails"]
+    assert 'value="60"' in pages["op_fails"]
+    fields = ("pattern", "minutes", "min_count")
+    assert all(f'name="{field}"' in pages["op_fails"] for field in fields)
+    assert not any(f'name="{field}"' in pages["locked_sign_ins"] for field in fields)
+
+
 def test_form_shows_how_often_a_rule_would_have_opened(
     admin_client: HttpClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
