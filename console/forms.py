@@ -9,12 +9,19 @@ from django.utils.text import get_text_list
 from django.utils.timezone import localtime
 from unfold.widgets import (
     INPUT_CLASSES,
+    UnfoldAdminCheckboxSelectMultipleWidget,
     UnfoldAdminSelectWidget,
     UnfoldAdminTextareaWidget,
     UnfoldAdminTextInputWidget,
     UnfoldBooleanWidget,
 )
 
+from analytics.experiments import guarded_steps
+from analytics.experiments.guarded_steps import WATCHED, GuardedPlan
+from analytics.experiments.lifecycle import ExperimentRefused
+from analytics.experiments.metrics import METRICS
+from analytics.experiments.statistics import MIN_SUBJECTS
+from analytics.rollout.models import cohort_name_validator
 from core.admin.form_fields import LinesField, NoteField, find_invisible
 from registry.drafts import draft
 from registry.models import Release
@@ -117,6 +124,53 @@ class PublishForm(forms.Form):
         return super().clean()
 
 
+class GuardedStepsForm(forms.Form):
+    """The steps of what is released or widened step by step, and what takes it back."""
+
+    use_required_attribute = False  # it is one of several ways on a page: the browser must not ask for it in others
+    experiment_name = forms.CharField(
+        label="Name of the experiment",
+        max_length=30,
+        validators=[cohort_name_validator],
+        widget=UnfoldAdminTextInputWidget(),
+    )
+    steps = forms.CharField(max_length=200, widget=UnfoldAdminTextInputWidget())
+    guardrails = forms.MultipleChoiceField(
+        label="Takes it back",
+        choices=[(name, METRICS[name].title) for name in WATCHED],
+        widget=UnfoldAdminCheckboxSelectMultipleWidget(),
+        help_text="If clearly worse than in the control. The others only hold the next step until somebody decides.",
+    )
+
+    def __init__(self, data: Any = None, *, template: GuardedPlan, reach: int) -> None:
+        """`reach` is the number of last week's users that it can reach."""
+        steps = guarded_steps.format_steps(template.steps)
+        initial = {"experiment_name": template.name, "steps": steps, "guardrails": list(template.guardrails)}
+        super().__init__(data, initial=initial)
+        self.fields["steps"].help_text = _describe_first_step(template, reach)
+
+    def clean_steps(self) -> list[list[float]]:
+        """Return the steps as numbers."""
+        try:
+            return guarded_steps.parse_steps(self.cleaned_data["steps"])
+        except ExperimentRefused as error:
+            raise forms.ValidationError(str(error)) from None
+
+    def to_plan(self) -> GuardedPlan:
+        """Return the plan of the valid form."""
+        chosen = self.cleaned_data
+        return GuardedPlan(chosen["experiment_name"], chosen["steps"], chosen["guardrails"])
+
+
+def _describe_first_step(template: GuardedPlan, reach: int) -> str:
+    percent = template.steps[0][0]
+    text = "Percent of the users, and hours. After the last step everyone gets it."
+    if not reach:
+        return text
+    users = f"{percent:g}% are about {round(reach * percent / 100):,} of last week's {reach:,} users"
+    return f"{text} {users}; a step needs {MIN_SUBJECTS} on each side to go on by itself."
+
+
 class MakeLiveForm(forms.Form):
     """Make an older release live again, or one that only a cohort reads."""
 
@@ -139,6 +193,18 @@ class MakeLiveForm(forms.Form):
             )
         else:
             del self.fields["ends_cohorts"]
+
+
+class NoteForm(forms.Form):
+    """A note on what was decided."""
+
+    note = forms.CharField(
+        label="Note",
+        max_length=500,
+        required=False,
+        widget=UnfoldAdminTextareaWidget(attrs={"rows": 2}),
+        help_text="What was decided, and why.",
+    )
 
 
 class WithdrawForm(forms.Form):

@@ -17,15 +17,19 @@ from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.text import get_text_list
 
+from analytics.experiments import lifecycle as experiments
+from analytics.experiments.interruptions import find_changed_release
+from analytics.experiments.lifecycle import ExperimentRefused
 from analytics.rollout import impact
+from analytics.rollout.experiments import Experiment
 from console import diff_view
-from console.forms import MakeLiveForm, NameForm, RestoreForm, WithdrawForm
+from console.forms import MakeLiveForm, NameForm, NoteForm, RestoreForm, WithdrawForm
 from console.releases import discard
 from core.admin import base
 from registry.drafts import draft
 from registry.models import Release
 from registry.releases import help_diff, lifecycle, restore, stored_releases
-from registry.reviews import cohort_release
+from registry.reviews import cohort_release, guarded_release
 from registry.snapshot import diff, snapshot
 from registry.snapshot.diff import CopyChange
 from registry.snapshot.entries import EMPTY_SNAPSHOT, Snapshot
@@ -184,12 +188,65 @@ class NameAction(ReleaseAction):
         return f"The release is now called {release.short_name}."
 
 
-RELEASE_ACTIONS: list[ReleaseAction] = [MakeLiveAction(), WithdrawAction(), RestoreAction(), NameAction()]
+class DropAction(ReleaseAction):
+    name, link_label = "drop", "Confirm that it was taken back"
+    title, button = "Drop release {}", "Drop"
+    lead = "This closes its experiment. Nobody reads the release, and the draft does not change."
+    permission = "publish"
+    form = NoteForm
+
+    def explain_refusal(self, release: Release) -> str:
+        return "" if _find_stopped(release) else "No experiment with this release waits for a decision."
+
+    def get_taken_back(self, release: Release) -> Release | None:
+        return release
+
+    def run_action(self, release: Release, op: str, data: Mapping[str, Any], *, by: str, at: datetime) -> str:
+        if experiment := _find_stopped(release):
+            experiments.decide(experiment, Experiment.Decision.DROP, data["note"], by=by, at=at)
+        return f"Release {release.short_name} is dropped."
+
+
+class ResumeAction(ReleaseAction):
+    name, link_label = "resume", "Release step by step again"
+    title, button = "Release {} step by step again", "Start again"
+    lead = "A new experiment starts at the first step with the same users. The figures of the one before do not count."
+    permission = "publish"
+    form = forms.Form
+
+    def explain_refusal(self, release: Release) -> str:
+        if not (experiment := _find_stopped(release)):
+            return "No experiment with this release was stopped."
+        changed = find_changed_release(experiment)
+        return changed.reason if changed else ""
+
+    def run_action(self, release: Release, op: str, data: Mapping[str, Any], *, by: str, at: datetime) -> str:
+        if experiment := _find_stopped(release):
+            experiment = experiments.start_again(experiment, by=by, at=at)
+            return f"Release {release.short_name} is released to {experiment.step_percent:g}% of the users again."
+        return ""
+
+
+def _find_stopped(release: Release) -> Experiment | None:
+    """Return the experiment that released this one step by step, if it was stopped and nobody has decided yet."""
+    experiment = guarded_release.find_latest(release)
+    return experiment if experiment and experiment.state == Experiment.State.STOPPED else None
+
+
+RELEASE_ACTIONS: list[ReleaseAction] = [
+    MakeLiveAction(),
+    ResumeAction(),
+    DropAction(),
+    WithdrawAction(),
+    RestoreAction(),
+    NameAction(),
+]
 
 REFUSAL_ERRORS = (
     lifecycle.AlreadyLive,
     lifecycle.AlreadyWithdrawn,
     lifecycle.ReleaseStillLive,
+    ExperimentRefused,
     draft.NothingToChange,
     draft.DraftRefused,
     draft.DraftChanged,

@@ -33,6 +33,7 @@ from registry.help import help_pages
 from registry.help.help_pages import HelpQuery
 from registry.models import Activation, Release
 from registry.releases import help_diff, stored_releases, timeline
+from registry.reviews import guarded_release
 from registry.snapshot import diff, snapshot
 from registry.snapshot.diff import Kind
 from registry.snapshot.entries import OpEntry, Snapshot
@@ -255,5 +256,6 @@ class ReleaseAdmin(
                 "release_actions": release_actions,
                 "activations": activations,
                 "add_cohort_url": _build_add_cohort_url(request, release),
+                "experiment": guarded_release.find_latest(release),
             }
         return super().change_view(request, object_id, form_url, context | (extra_context or {}))

@@ -18,9 +18,10 @@ from unfold.widgets import UnfoldAdminTextareaWidget
 from analytics.rollout import impact
 from console import chat_links, diff_view
 from console.evals import results
-from console.forms import LATER, PUBLISH_ERRORS, PublishForm
-from console.releases import added_ops, release_texts, schedule, selection, warning_groups
+from console.forms import LATER, PUBLISH_ERRORS, GuardedStepsForm, PublishForm
+from console.releases import added_ops, guarded_release, release_texts, schedule, selection, warning_groups
 from console.releases.cohort_release import COHORT, CohortReleaseForm, release_reviewed
+from console.releases.guarded_release import STEPS
 from core import memory
 from core.admin import base
 from core.admin.form_fields import PlainTextField
@@ -33,6 +34,7 @@ from registry.releases import lifecycle, recorded_calls, review
 from registry.releases.review import DraftReview
 from registry.reviews import approval, cohort_release, holds, requests
 from registry.reviews import approval as reviewed_publishing
+from registry.reviews import guarded_release as reviewed_steps
 from registry.reviews.approval import ReviewDecision
 from registry.reviews.holds import Holders
 
@@ -179,6 +181,13 @@ class ReviewMixin(base.ModelAdmin[Release]):
                 if cohort_form.is_valid() and (cohort := release_reviewed(request, draft_review, form, cohort_form)):
                     return redirect("admin:analytics_cohort_change", cohort.pk)
                 return self.render_review(request, draft_review, holders, form=form, cohort_form=cohort_form)
+            elif request.POST.get("when") == STEPS:
+                steps_form = guarded_release.build_form(request.POST, reach=impact.measure_reach(timezone.now()))
+                if steps_form.is_valid() and (
+                    experiment := guarded_release.release_reviewed(request, draft_review, form, steps_form)
+                ):
+                    return redirect("admin:analytics_experiment_change", experiment.pk)
+                return self.render_review(request, draft_review, holders, form=form, steps_form=steps_form)
             elif self._publish_reviewed(request, draft_review, form):
                 return redirect("admin:registry_release_changelist")
         return self.render_review(request, draft_review, holders, form=form)
@@ -191,6 +200,7 @@ class ReviewMixin(base.ModelAdmin[Release]):
         *,
         form: PublishForm | None = None,
         cohort_form: CohortReleaseForm | None = None,
+        steps_form: GuardedStepsForm | None = None,
         review_form: ReviewForm | None = None,
     ) -> HttpResponse:
         """Return the page, with the forms as they were sent."""
@@ -226,6 +236,9 @@ class ReviewMixin(base.ModelAdmin[Release]):
             else (),
             "cohort_form": cohort_form
             or (CohortReleaseForm(reach=reach, same_release=draft_review.same_release) if reach else None),
+            "steps_form": steps_form or (guarded_release.build_form(reach=reach) if reach else None),
+            "running_experiments": reviewed_steps.list_running() if reach else (),
+            "way": STEPS if steps_form else COHORT if cohort_form else "",
             **build_panel_context(request, draft_review, decision, holders, review_form),
             **schedule.build_schedule_context(holders),
             **selection.build_selection_context(draft_review, holders),

@@ -26,6 +26,7 @@ from console.log_pages import AuditedAdmin
 from console.reports.parts.verdicts import EVERYONE_ELSE
 from console.rollout import cohort_facts, cohort_steps, impact_text
 from console.rollout.cohort_steps import CohortStepMixin
+from console.rollout.cohort_widening import CohortWideningMixin
 from console.rollout.exposures import annotate_releases, build_variant_choices, name_annotated_variant
 from console.rollout.impact_text import ImpactPreviewMixin
 from core.admin import base
@@ -60,7 +61,7 @@ class CohortRuleInline(base.TabularInline[CohortRule, Cohort]):
 
 
 @admin.register(Cohort)
-class CohortAdmin(CohortStepMixin, ImpactPreviewMixin, AuditedAdmin):
+class CohortAdmin(CohortStepMixin, CohortWideningMixin, ImpactPreviewMixin, AuditedAdmin):
     line_lists = {"listed": MAX_VALUE_LENGTH}
     change_form_template = "console/rollout/cohort_form.html"
     empty = "Everyone gets each flag's default. Add a cohort to give some users another variant."
@@ -184,6 +185,8 @@ class CohortAdmin(CohortStepMixin, ImpactPreviewMixin, AuditedAdmin):
                 (f"Compare with {EVERYONE_ELSE}", f"{reverse('admin:report_comparison')}?{comparison_query}"),
                 ("Exposures", f"{reverse('admin:analytics_assignment_changelist')}?{query}"),
             ]
+            if widen_url := self.find_widen_url(request, cohort):
+                context["related"].append(("Widen step by step", widen_url))
         return super().render_change_form(request, context, *args, **kwargs)
 
     def delete_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:

@@ -65,6 +65,12 @@ def find_latest(release: Release) -> Experiment | None:
     return experiments.exclude(steps=[]).order_by("-id").first()
 
 
+def list_running() -> list[Experiment]:
+    """Return the experiments that end when another release goes live, because they compare with the live one."""
+    running = Experiment.objects.filter(flag=FlagKey.RELEASE, state=Experiment.State.RUNNING)
+    return list(running.filter(arms__variant=LIVE).distinct())
+
+
 def _check_plan(experiment: Experiment) -> None:
     """Raise ExperimentRefused for a plan that cannot work, before the draft is frozen."""
     try:

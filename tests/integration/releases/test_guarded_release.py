@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.test import Client
+from django.urls import reverse
 from django.utils import timezone
 
 from analytics.experiments import experiment_job, lifecycle
@@ -18,9 +20,10 @@ from analytics.rollout.experiments import Experiment
 from audit.models import AuditEntry
 from registry.catalog import cache
 from registry.models import Op, Release
-from registry.releases import stored_releases
+from registry.releases import publishing, stored_releases
 from registry.reviews import guarded_release
 from tests.support.clients.api import Api
+from tests.support.console.admin_pages import read_text
 from tests.support.rows.experiment_rows import add_users
 from tests.support.upstreams import any_upstream
 
@@ -151,3 +154,73 @@ def test_next_plan_begins_with_the_steps_of_the_last(api: Api) -> None:
     call_command("catalog", "release", "--steps", "--name", "again", "--note", "Again")
 
     assert Experiment.objects.get(name="again").steps == [[10, 1], [50, 1]]
+
+
+def test_review_page_offers_to_release_step_by_step(api: Api, admin_client: Client) -> None:
+    edit_draft()
+    url = reverse("admin:registry_release_review")
+    page = admin_client.get(url)
+    form = page.context["steps_form"]
+    assert [form[name].value() for name in ("experiment_name", "steps", "guardrails")] == [
+        "r2-steps",
+        "1% 4 h, 5% 4 h, 25% 8 h, 50% 8 h",
+        ["failure_rate"],
+    ]
+    sent = {"seen": page.context["review"].seen, "note": "Clearer", "when": "steps"}
+    sent |= {"experiment_name": "clearer", "guardrails": ["failure_rate", "latency"]}
+
+    for steps, problem in (("5%", "percent and the hours"), ("5% 1 h, 1% 1 h", "Percents must grow")):
+        refused = admin_client.post(url, sent | {"steps": steps})
+        assert problem in refused.context["steps_form"].errors["steps"][0]
+        assert refused.context["form"]["note"].value() == "Clearer"
+    assert Release.objects.count() == 1
+    done = admin_client.post(url, sent | {"steps": "10% 1 h, 50% 2 h"}, follow=True)
+
+    experiment = Experiment.objects.get()
+    assert done.request["PATH_INFO"] == reverse("admin:analytics_experiment_change", args=[experiment.pk])
+    assert "r2 is released to 10% of the users, and goes on by itself." in read_text(done)
+    assert (experiment.name, experiment.owner, experiment.hypothesis) == ("clearer", "admin", "Clearer")
+    assert experiment.guardrails == ["failure_rate", "latency"]
+    assert 20 < count_readers(api) < 60
+
+
+def test_page_of_a_release_says_how_far_it_is_and_decides(api: Api, admin_client: Client) -> None:
+    edit_draft()
+    release, experiment = release_steps()
+    page_url = reverse("admin:registry_release_change", args=[release.pk])
+    resume_url, drop_url = (reverse(f"admin:registry_release_{name}", args=[release.pk]) for name in ("resume", "drop"))
+    page = read_text(admin_client.get(page_url))
+    assert "Step by step: 10% of the users read it.</strong>" in page
+    assert "The next step is at" in page
+    assert resume_url not in page
+
+    lifecycle.stop(experiment, "Release r2 does harm.", by="guardrail", at=timezone.now())
+    page = read_text(admin_client.get(page_url))
+    assert "Taken back at 10% of the users.</strong> Release r2 does harm." in page
+    assert "Confirm that it was taken back" in page
+    done = read_text(admin_client.post(resume_url, {"seen": ""}, follow=True))
+    assert "Release r2 is released to 10% of the users again." in done
+    assert 20 < count_readers(api) < 60
+
+    again = Experiment.objects.get(state="running")
+    lifecycle.stop(again, "Release r2 does harm.", by="guardrail", at=timezone.now())
+    done = read_text(admin_client.post(drop_url, {"note": "Worse"}, follow=True))
+    assert "Release r2 is dropped." in done
+    assert "Keep or discard unpublished changes" in done
+    again.refresh_from_db()
+    assert (again.state, again.decision, again.note) == ("decided", "drop", "Worse")
+
+
+def test_release_cannot_resume_after_another_went_live(api: Api, admin_client: Client) -> None:
+    edit_draft()
+    release, experiment = release_steps()
+    edit_draft("Another text for it")
+    review = read_text(admin_client.get(reverse("admin:registry_release_review")))
+    assert "which compares a release with the live one." in review
+    publishing.publish_draft(note="Else", by="ana", at=timezone.now(), accepted="Test")
+
+    supervise(experiment, hours=0)
+
+    assert experiment.state == "stopped"
+    page = read_text(admin_client.get(reverse("admin:registry_release_resume", args=[release.pk])))
+    assert "Release r3 went live by ana, so the control reads something else than at the start." in page

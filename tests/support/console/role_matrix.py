@@ -90,11 +90,13 @@ COPY_MODELS = {
     for label in ("registry.Op", "registry.Group", "registry.PromptSection", "registry.Agent", "registry.Pin")
 }
 
+RELEASE_ACTIONS = ("make_live", "resume", "drop", "withdraw", "restore", "name")
+
 # Pages that are not a model's standard pages: the roles that may GET and POST. None if the page takes no POST.
 PAGES: dict[str, tuple[str, str | None]] = {
     "registry_release_review": ("AEPU", "A"),
     **{f"registry_release_{name}": ("AEPU", "AEPU") for name in ("compare", "read", "added_ops")},  # read-only
-    **{f"registry_release_{name}": ("A", "A") for name in ("make_live", "withdraw")},
+    **{f"registry_release_{name}": ("A", "A") for name in ("make_live", "resume", "drop", "withdraw")},
     "registry_release_restore": ("AE", "AE"),
     "registry_release_discard": ("", ""),  # needs the name of an entry; tests/unit/console/releases/test_review_page.py
     "registry_release_fix": ("", ""),  # needs warnings; tests/unit/console/releases/test_warning_groups.py
@@ -120,6 +122,7 @@ PAGES: dict[str, tuple[str, str | None]] = {
     "analytics_flag_add_impact": ("", ""),  # flags are declared in the code
     **{f"saved_view_{name}": ("", "") for name in ("save", "delete")},  # need a page or a view; test_saved_views.py
     "analytics_experiment_step": ("", ""),  # needs a step; tests/unit/console/rollout/test_experiments.py
+    "analytics_cohort_widen": ("AP", "AP"),
     "analytics_cohort_step": ("", ""),  # needs a step; tests/unit/console/rollout/test_cohort_facts.py
     "rollout_who": ("AEPU", "AEPU"),  # read-only
     "home_checklist_hide": ("", "A"),
@@ -224,15 +227,15 @@ def get_page_url(name: str, rows: dict[str, Any]) -> str:
         "registry_change_revert": [rows["audit.AuditEntry"].pk],
         **{f"registry_connection_{name}": [rows["http service"].pk] for name in ("changes", "test", "check")},
         "registry_documentimport": [rows["document"].pk],
-        **{f"analytics_cohort_{name}": [rows["analytics.Cohort"].pk] for name in ("impact", "step")},
         **{f"analytics_experiment_{name}": [rows["analytics.Experiment"].pk] for name in ("plan", "step")},
+        **{f"analytics_cohort_{name}": [rows["analytics.Cohort"].pk] for name in ("impact", "step", "widen")},
         "analytics_flag_impact": [rows["analytics.Flag"].pk],
         "alert_silence": [rows["alert"].pk],
         "analytics_alertrule_openings": [rows["analytics.AlertRule"].pk],
         "view_on_site": [1, 1],
         "auth_user_password_change": [rows["auth.User"].pk],
     }
-    of_a_release = [f"registry_release_{page}" for page in ("read", "make_live", "withdraw", "restore", "name")]
+    of_a_release = [f"registry_release_{page}" for page in ("read", *RELEASE_ACTIONS)]
     args |= {page: [rows["registry.Release"].pk] for page in of_a_release}
     query = {
         "autocomplete": "?app_label=registry&model_name=policyrule&field_name=op&term=task",
