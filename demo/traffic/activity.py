@@ -55,6 +55,7 @@ def write(
     """
     variants = _build_variants(at, releases)
     event_count, contents = 0, DemoContents()
+    stored_contents.refresh_rules()  # a command has not polled them
     contents_since = at - timedelta(days=stored_contents.get_rules().days)
     with transaction.atomic():
         for batch in _split_into_batches(_generate_turns(variants, at, days, turns_a_day, ops)):
