@@ -15,7 +15,7 @@ from analytics.events.models import OperationEvent
 from analytics.reports.selection import HAS_ESCALATION, HAS_MISS, MISSED_TOOL_PARAMETER, match_missed_tool
 from analytics.turns.models import TURN_CONDITIONS, TURN_WITH_PARAMETER, ToolSelection, Turn, TurnWith
 from console import contents
-from console.log_pages import RELEASE_FILTER, TIME_FILTER, CohortFilter, ConditionFilter, LogAdmin
+from console.log_pages import RELEASE_FILTER, TIME_FILTER, CohortFilter, ConditionFilter, LogAdmin, show_release
 from core.templatetags.admin_format import breakable
 from core.text.display import DASH
 from registry.models import Release
@@ -27,6 +27,17 @@ else:
 
 TurnKey = tuple[str, str, str]  # client, session, turn
 
+COUNT_FIELDS = (
+    "searches",
+    "misses",
+    "helps",
+    "calls",
+    "failed",
+    "repaired",
+    "unknown_names",
+    "repeats",
+    "is_first_call_ok",
+)
 MAX_NAMED_OPS = 2  # in the title of a turn
 MAX_TITLE_LENGTH = 80  # characters of the words in a title
 
@@ -110,6 +121,16 @@ class TurnAdmin(LogAdmin):
     list_filter = [TIME_FILTER, TurnWithFilter, "surface", CohortFilter, "model", RELEASE_FILTER]
     link_lookups = ["cohort__exact", "client__exact"]
     search_fields = ["turn", "session", "subject"]
+    # Folded, because the page begins with what happened.
+    fieldsets = [
+        (
+            "Caller",
+            {"fields": ["time", "client", "subject", "session", "turn", "model"], "classes": ["collapse"]},
+        ),
+        ("Rollout", {"fields": ["shown_release", "surface", "cohort"], "classes": ["collapse"]}),
+        ("Counts", {"fields": COUNT_FIELDS, "classes": ["collapse"]}),
+    ]
+    readonly_fields = ["shown_release"]
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         return TurnChangeList
@@ -134,6 +155,10 @@ class TurnAdmin(LogAdmin):
     def tokens(self, turn: Any) -> str:
         tokens = turn.selection.tokens if turn.selection else None
         return DASH if tokens is None else f"{tokens:,}"
+
+    @admin.display(description="Release")
+    def shown_release(self, turn: Turn) -> str:
+        return show_release(turn.release)
 
     @admin.display(description="release", ordering="release")
     def release_name(self, turn: Any) -> str:

@@ -71,6 +71,18 @@ def test_trace_shows_each_event_with_what_it_cost_and_what_came_next(
     assert page.count('<tr id="step-') == 4
 
 
+def test_counts_of_a_turn_are_folded_and_its_release_has_a_name(
+    live_catalog: Any, turn: Turn, admin_client: HttpClient
+) -> None:
+    release = Release.objects.get()
+    Turn.objects.update(release=release.pk)
+
+    response: Any = admin_client.get(reverse("admin:analytics_turn_change", args=[turn.pk]))
+
+    assert all("collapse" in each.classes for each in response.context["adminform"])
+    assert f'title="{release.version}">{release.short_name}</' in response.content.decode()
+
+
 @for_each(
     "fields, name",
     [
