@@ -27,7 +27,10 @@ from registry.text.tool_name_words import NumberedNames
 
 MAX_GROUP = 60
 PROGRESS_STEP = 100  # ops after which an import says how far it is
-RENAMED = "Its name is invalid for a tool. The op has another name; search finds both."
+RENAMED = (
+    f"Its name has characters that a tool's cannot have, or more than {MAX_TOOL_NAME}. The op has another name; search "
+    "finds both."
+)
 PREFIXED = (
     "Its name is, or can be read as, that of another op or of one of the gateway's tools. It got a prefix, so that "
     "calls of the other one do not reach it."

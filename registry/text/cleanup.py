@@ -13,7 +13,7 @@ MAX_SUMMARY = 90  # characters
 MAX_UNSPACED = 30  # characters, in a script without spaces between words
 MAX_DESCRIPTION = 4_000
 MAX_SHOWN = 400  # characters of a text in a report
-MAX_TOOL_NAME = 128
+MAX_TOOL_NAME = 64  # characters; most providers refuse longer ones
 
 _NOT_IN_TOOL_NAMES = re.compile(r"[^A-Za-z0-9_.-]+")
 
@@ -134,8 +134,12 @@ def strip_hidden_characters(text: str) -> str:
 
 
 def clean_tool_name(name: str) -> str:
-    """Return a name with only the characters that a tool name can have."""
-    return _NOT_IN_TOOL_NAMES.sub("_", name).strip("_")[:MAX_TOOL_NAME] or "tool"
+    """Return a name with only the characters that a tool name can have. A long one loses its last words."""
+    clean_name = _NOT_IN_TOOL_NAMES.sub("_", name).strip("_") or "tool"
+    if len(clean_name) <= MAX_TOOL_NAME:
+        return clean_name
+    end_of_word = max(clean_name.rfind(separator, 0, MAX_TOOL_NAME + 1) for separator in "_-.")
+    return clean_name[: end_of_word if end_of_word >= MAX_TOOL_NAME // 2 else MAX_TOOL_NAME].rstrip("_")
 
 
 def strip_blank(text: str) -> str:

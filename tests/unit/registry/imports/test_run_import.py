@@ -133,6 +133,19 @@ def test_new_name_is_said_once() -> None:
     assert Op.objects.get(op="crm.contact.get").tool_name == "crm_get_contact"
 
 
+def test_long_name_is_shortened_and_kept_for_search() -> None:
+    name = "get_the_orders_of_all_customers_of_a_region_that_were_not_delivered_yet"
+    first = import_functions(build_function(name), group="crm")
+    [op] = Op.objects.filter(upstream_name=name)
+
+    again = import_functions(build_function(name), group="crm")
+
+    assert (len(op.tool_name) <= 64, name.startswith(op.tool_name), op.keywords) == (True, True, [name])
+    assert dict(first.remarks) == {run_import.RENAMED: [name]}
+    assert dict(again.remarks) == {}
+    assert str(again.merged).startswith("0 added, 0 updated")
+
+
 def test_new_delete_asks_the_end_user_first() -> None:
     import_paths({"/pets/{id}": {"get": {}, "put": {}, "delete": {}}, "/pets/{id}/delete": {"post": {}}})
 
