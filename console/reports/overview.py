@@ -108,7 +108,7 @@ def _build_figures(scope: ReportFilter, period: _Period, total: Totals) -> list[
             of=f"{count(total.repaired)} of {count(total.failed)} failed calls",
             counted=CountedAs.REPAIRED,
         ),
-        build_figure("Turns", lambda each: each.turns, count, "in the period", _Turns(None)),
+        build_figure("Turns", lambda each: each.turns, count, "in which the model used the gateway", _Turns(None)),
         build_figure(
             "Unknown names",
             value=lambda each: each.unknown_per_thousand,

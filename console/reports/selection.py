@@ -77,7 +77,7 @@ def _build_figures(scope: ReportFilter, selections: SelectionTotals) -> list[Rep
     all_rows = report_query.to_tool_selections(scope)
     tokens = "–" if selections.tokens is None else tables.format_count(selections.tokens)
     return [
-        ReportFigure("Reported turns", turn_count, "", all_rows),
+        ReportFigure("Reported turns", turn_count, "also those in which the model did not use the gateway", all_rows),
         ReportFigure("Tools loaded", tables.format_mean(selections.loaded / turns), "per turn, on average", all_rows),
         ReportFigure(
             "Tools used",
@@ -88,13 +88,13 @@ def _build_figures(scope: ReportFilter, selections: SelectionTotals) -> list[Rep
         ReportFigure(
             "Turns with a tool miss",
             value=tables.format_rate(selections.miss_rate or 0),
-            of=f"{tables.format_count(selections.turns_with_miss)} of {turn_count} turns",
+            of=f"{tables.format_count(selections.turns_with_miss)} of {turn_count} reported turns",
             link=report_query.to_tool_selections(scope, {"missing": "yes"}),
         ),
         ReportFigure(
             "Turns with an escalation",
             value=tables.format_rate(selections.escalation_rate or 0),
-            of=f"{tables.format_count(selections.turns_with_escalation)} of {turn_count} turns",
+            of=f"{tables.format_count(selections.turns_with_escalation)} of {turn_count} reported turns",
             link=report_query.to_tool_selections(scope, {"escalating": "yes"}),
         ),
         ReportFigure("Tokens", tokens, "per turn, on average of those that report it", all_rows),
