@@ -135,7 +135,7 @@ def _render(event: OperationEvent, part: str, request: HttpRequest, *, shows_con
         reason = f", {event.reason.replace('_', ' ')}" if event.reason else ""
         return format_html("The error {}{}.", event.code, reason)
     if event.content is None or not shows_contents:
-        return contents.explain_missing(request)
+        return contents.explain_missing(request, event.time)
     if "too_large" in event.content:
         return format_html("Not stored: args and result have {} bytes.", f"{event.content['too_large']:,}")
     if part not in event.content:

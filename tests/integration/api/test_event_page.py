@@ -83,6 +83,14 @@ def test_event_page_shows_args_and_result_or_why_they_are_missing(
     assert texts[1] in got
 
 
+def test_event_page_says_whether_its_contents_are_gone_or_were_never_stored(admin_client: HttpClient) -> None:
+    store_contents(7)
+    old = add_event(time=timezone.now() - timedelta(days=8))
+
+    assert "Kept for 7 days only." in read_page(admin_client, old)
+    assert "Not stored for this call." in read_page(admin_client, add_event())
+
+
 def test_event_page_begins_with_what_went_wrong_and_what_came_next(admin_client: HttpClient) -> None:
     error = {"ok": False, "status": 400, "code": "NOT_FOUND", "reason": "not_found"}
     failed, other = add_event(**error), add_event(**error, session="other")
