@@ -10,7 +10,7 @@ def build_default_rules() -> list[AlertRule]:
     """Return the shipped rules, unsaved."""
     fails = partial(AlertRule, metric=AlertMetric.FAILED_CALLS, threshold=40.0, min_count=20)
     of_clients = partial(AlertRule, scope=AlertScope.CLIENT, threshold=20.0, min_count=20)
-    searches = {"metric": AlertMetric.EMPTY_SEARCHES, "minutes": 6 * HOUR, "threshold": 30.0, "min_count": 30}
+    searches = {"metric": AlertMetric.EMPTY_SEARCHES, "threshold": 30.0, "min_count": 20}
     tools = {"metric": AlertMetric.MISSED_TOOLS, "minutes": DAY, "threshold": 5.0, "min_count": 100}
     spending = {"metric": AlertMetric.SPENDING, "minutes": DAY, "threshold": 100.0}
     slow = {"metric": AlertMetric.SLOW_CALLS, "threshold": 5_000.0, "min_count": 20}

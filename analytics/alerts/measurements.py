@@ -143,22 +143,22 @@ def sum_by_step(
     columns = sorted({_COLUMNS[AlertScope(rule.scope)] for rule in rules if rule.scope != AlertScope.OVERALL})
     if "named_op" in columns:
         rows = rows.annotate(named_op=_NAMED_OP)
+    # Rules that differ only in their scope share what the database counts.
+    aggregates = dict.fromkeys(aggregate for each in parts for aggregate in (each.hits, each.count))
+    columns_by_aggregate = {aggregate: f"sum_{index}" for index, aggregate in enumerate(aggregates)}
     groups: list[Any] = list(
         rows.annotate(step=_StepNumber("time", seconds=step_seconds) if step_seconds else Value(0))
         .values("step", *columns)
-        .annotate(
-            **{f"hits_{index}": each.hits for index, each in enumerate(parts)},
-            **{f"count_{index}": each.count for index, each in enumerate(parts)},
-        )
+        .annotate(**{column: aggregate for aggregate, column in columns_by_aggregate.items()})
     )
     has_connections = any(rule.scope == AlertScope.CONNECTION for rule in rules)
     connections = get_readers().map_connections({row["named_op"] for row in groups} - {""}) if has_connections else {}
     steps: defaultdict[int, list[SumsByName]] = defaultdict(lambda: [{} for _ in rules])
     for row in groups:
-        for index, (rule, sums) in enumerate(zip(rules, steps[int(row["step"])], strict=True)):
-            part = PartSums(row[f"hits_{index}"], row[f"count_{index}"])
-            for name in _list_names(rule, row, connections) if part.count else ():
-                sums[name] = sums.get(name, PartSums()).add(part)
+        for rule, part, sums in zip(rules, parts, steps[int(row["step"])], strict=True):
+            added = PartSums(*(row[columns_by_aggregate[aggregate]] for aggregate in (part.hits, part.count)))
+            for name in _list_names(rule, row, connections) if added.count else ():
+                sums[name] = sums.get(name, PartSums()).add(added)
     return sorted(steps.items(), key=itemgetter(0))
 
 

@@ -57,7 +57,7 @@ class ShownAlert(NamedTuple):
     form: SilenceForm
 
 
-def page(request: HttpRequest) -> HttpResponse:
+def show_alerts(request: HttpRequest) -> HttpResponse:
     """List the open alerts, those that need somebody first, then those that closed."""
     if not request.user.has_perms(SEE_ALERTS):
         raise PermissionDenied
@@ -76,7 +76,7 @@ def page(request: HttpRequest) -> HttpResponse:
 
 
 @require_POST
-def silence(request: HttpRequest, pk: int) -> HttpResponse:
+def change_silence(request: HttpRequest, pk: int) -> HttpResponse:
     """Silence an alert, or end its silence if no reason is sent with `end`."""
     if not request.user.has_perm("analytics.change_alert"):
         raise PermissionDenied

@@ -6,8 +6,8 @@ from core.manifest import AdminPage, Manifest, ModelList, PageLink, SectionTab
 MANIFEST = Manifest(
     pages=[
         AdminPage("home_checklist_hide", "first-steps/hide/", checklist.hide_checklist),
-        AdminPage("alerts", "alerts/", alerts.page),
-        AdminPage("alert_silence", "alerts/<int:pk>/silence/", alerts.silence),
+        AdminPage("alerts", "alerts/", alerts.show_alerts),
+        AdminPage("alert_silence", "alerts/<int:pk>/silence/", alerts.change_silence),
     ],
     tabs=[
         SectionTab(
