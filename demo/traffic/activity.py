@@ -62,7 +62,7 @@ def write(
             for of_turn, _ in batch:
                 for number, event in enumerate(of_turn):
                     if event["time"] >= contents_since:
-                        event["content"] = contents.build(event, number)
+                        event["content"] = contents.build(event, of_turn[number + 1 :])
             batch_events = [event for of_turn, _ in batch for event in of_turn]
             event_log.write_events(batch_events)
             ToolSelection.objects.bulk_create([selection for _, selection in batch], batch_size=500)

@@ -19,4 +19,6 @@ def test_newest_searches_have_their_words_in_a_process_that_has_not_polled() -> 
 
     searches = OperationEvent.objects.filter(type=OperationEvent.Type.SEARCH)
     assert searches.filter(content__args__query__isnull=False).exists()
+    words = [each.content["args"]["query"] for each in searches.exclude(content__isnull=True) if each.content]
+    assert len(set(words)) > 3
     assert searches.filter(content__isnull=True).exists()  # the older ones
