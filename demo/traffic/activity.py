@@ -127,15 +127,16 @@ def _generate_turns(
 
 
 def _record_exposures(variants: Sequence[DemoVariant], at: datetime) -> None:
-    """Record an exposure to the cohort's release for each of its subjects."""
-    Assignment.objects.bulk_create(
-        [
-            Assignment(flag=FlagKey.RELEASE, variant=each.release, cohort=each.cohort, subject=subject, time=at)
-            for subject in SUBJECTS
-            if (each := _assign_variant(subject, variants)).cohort
-        ],
-        ignore_conflicts=True,
-    )
+    """Record an exposure to the surface and the release of its cohorts for each subject."""
+    rows = []
+    for subject in SUBJECTS:
+        if (each := _assign_variant(subject, variants)).cohort:
+            shared: dict[str, Any] = {"subject": subject, "time": at}
+            rows += [
+                Assignment(flag=FlagKey.SURFACE, variant=each.surface, cohort=turns.SURFACE_COHORT, **shared),
+                Assignment(flag=FlagKey.RELEASE, variant=each.release, cohort=each.cohort, **shared),
+            ]
+    Assignment.objects.bulk_create(rows, ignore_conflicts=True)
 
 
 def _record_subjects(at: datetime) -> None:

@@ -13,6 +13,7 @@ from audit import audit_log
 from audit.models import AuditEntry
 from core import demo_data
 from demo.traffic import activity
+from demo.traffic.turns import SURFACE_COHORT
 
 BY = "load_demo"
 COHORT_NAME = "demo"
@@ -41,22 +42,19 @@ def create_demo_cohort(at: datetime) -> bool:
 def create_comparison_cohorts(at: datetime) -> list[str]:
     """Create the cohorts of the demo activity that were never created. Return their names."""
     created_names = []
-    for variant, subjects in activity.list_cohorts(at):
-        if _was_created(variant.cohort):
+    compared = list(activity.list_cohorts(at))
+    everyone = [subject for _, subjects in compared for subject in subjects]
+    cohorts = [(SURFACE_COHORT, FlagKey.SURFACE, Surface.GATEWAY.value, everyone)]
+    cohorts += [(each.cohort, FlagKey.RELEASE, each.release, subjects) for each, subjects in compared]
+    for name, flag, variant, subjects in cohorts:
+        if _was_created(name):
             continue
-        fields = {"variant": variant.release, "listed": subjects}
+        fields = {"variant": variant, "listed": subjects}
         with transaction.atomic():
-            Cohort.objects.create(
-                name=variant.cohort,
-                flag_id=FlagKey.RELEASE,
-                note="From the demo activity.",
-                **fields,
-            )
+            Cohort.objects.create(name=name, flag_id=flag, note="From the demo activity.", **fields)
             # Their exposures are as old as the activity.
-            audit_log.record_change(
-                "cohort", variant.cohort, None, fields, by=BY, at=at - timedelta(days=activity.DAYS + 1)
-            )
-        created_names.append(variant.cohort)
+            audit_log.record_change("cohort", name, None, fields, by=BY, at=at - timedelta(days=activity.DAYS + 1))
+        created_names.append(name)
     return created_names
 
 

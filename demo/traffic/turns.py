@@ -44,6 +44,7 @@ OPS = (
 )
 UNKNOWN_NAMES = ("onto.task.snooze", "onto.task.complete", "cal.event.invite", "onto.project.archive", "send_email")
 TURN_FIELDS = ("client", "session", "turn", "subject", "release", "surface", "cohort", "model")
+SURFACE_COHORT = "gateway-pilot"  # of all who get another surface than the default
 RATED_SHARE = 0.12  # of the turns
 REASONS = (
     "It changed the wrong task.",
@@ -66,6 +67,11 @@ class DemoVariant:
     repair_rate: float
     unknown_name_rate: float
     loop_rate: float
+
+    @property
+    def cohorts(self) -> str:
+        """The cohorts that decide what the group gets, as events have them: of the surface, then of the release."""
+        return " ".join(filter(None, [SURFACE_COHORT if self.surface != Surface.LEGACY else "", self.cohort]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +154,7 @@ class _TurnSimulation:
             "session": f"demo-{subject}-{at:%m%d}",
             "release": variant.release,
             "surface": variant.surface,
-            "cohort": variant.cohort,
+            "cohort": variant.cohorts,
             "model": family.name,
         }
 

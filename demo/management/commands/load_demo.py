@@ -9,6 +9,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
+from django.utils.text import get_text_list
 
 from core import demo_data
 from demo import load as domains
@@ -73,7 +74,7 @@ class Command(BaseCommand):
         if not activity.exists():
             compared_copy.backdate_live_release(timezone.now())
         if cohort_names := rollout.create_comparison_cohorts(at=timezone.now()):
-            self.stdout.write(f"Added the cohorts {' and '.join(cohort_names)} for the comparison report.")
+            self.stdout.write(f"Added the cohorts {get_text_list(cohort_names, 'and')} for the reports.")
         event_count = activity.load(at=timezone.now())
         if not event_count:
             self.stdout.write("The demo activity exists; nothing was changed.")

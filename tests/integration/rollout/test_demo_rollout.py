@@ -9,6 +9,7 @@ from django.urls import reverse
 
 from analytics.events.models import OperationEvent
 from analytics.flags import FlagKey
+from analytics.reports.report_filter import match_cohort
 from analytics.rollout import assignment
 from analytics.rollout.models import Assignment, Cohort
 from audit.models import AuditEntry
@@ -54,7 +55,7 @@ def test_load_demo_keeps_changed_and_deleted_cohorts(api: Api) -> None:
 def test_demo_activity_creates_cohorts_once_which_the_reports_compare(api: Api, admin_client: HttpClient) -> None:
     live = Release.objects.get()
 
-    assert "cohorts copy-a and copy-b" in load_demo("--activity")
+    assert "cohorts gateway-pilot, copy-a and copy-b" in load_demo("--activity")
 
     cohorts = {cohort.name: cohort for cohort in Cohort.objects.filter(flag=FlagKey.RELEASE)}
     earlier, clearer = (Release.objects.get(version=cohorts[name].variant) for name in ("copy-a", "copy-b"))
@@ -67,13 +68,16 @@ def test_demo_activity_creates_cohorts_once_which_the_reports_compare(api: Api, 
     )  # it can be served as any other
     for name, cohort in cohorts.items():
         cohort.full_clean()
-        subjects = OperationEvent.objects.filter(cohort=name).values_list("subject", flat=True)
+        subjects = OperationEvent.objects.filter(match_cohort(name)).values_list("subject", flat=True)
         assert set(cohort.listed) == set(subjects)
         added = AuditEntry.objects.get(kind="cohort", name=name).time
         assert Release.objects.get(version=cohort.variant).created_at < added
         assert added < Assignment.objects.filter(cohort=name).earliest("time").time
         assert not cohort.percentage
-    assert {each.flag for each in Assignment.objects.all()} == {FlagKey.RELEASE}
+    [pilot] = Cohort.objects.filter(flag=FlagKey.SURFACE, name="gateway-pilot")
+    for subject, surface in OperationEvent.objects.values_list("subject", "surface").distinct():
+        assert (surface == pilot.variant) == (subject in pilot.listed)
+    assert {each.flag for each in Assignment.objects.all()} == {FlagKey.RELEASE, FlagKey.SURFACE}
     first_event = OperationEvent.objects.earliest("time").time
     assert Activation.objects.get(is_live=True).activated_at < first_event
 
