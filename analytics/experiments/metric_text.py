@@ -21,13 +21,14 @@ def format_difference(metric: Metric, value: float, *, signed: bool = True) -> s
     """Return a difference: "−3.1 points", "+0.04", "−12 ms". Shares differ by percentage points."""
     places = _find_places(metric, value)
     text = _format_amount(metric.unit, abs(value), places)
-    return f"{MINUS if value < 0 else '+'}{text}" if signed else text
+    return f"{MINUS if value < 0 else '+'}{text}" if signed and value else text
 
 
-def format_range(metric: Metric, low: float, high: float, *, signed: bool = True) -> str:
-    """Return an interval of differences, beside one that has the unit: "−5.0 to +1.2", without signs "1.2 to 5.0"."""
+def format_range(metric: Metric, low: float, high: float, *, signed: bool = True, with_unit: bool = False) -> str:
+    """Return an interval: "−5.0 to +1.2", without signs "1.2 to 5.0", with its unit "1.2 to 5.0 points"."""
+    ends = [format_difference(metric, end, signed=signed) for end in (low, high)]
     suffix = _SUFFIXES.get(metric.unit, "")
-    return " to ".join(format_difference(metric, end, signed=signed).removesuffix(suffix) for end in (low, high))
+    return f"{ends[0].removesuffix(suffix)} to {ends[1] if with_unit else ends[1].removesuffix(suffix)}"
 
 
 def _find_places(metric: Metric, value: float) -> int:

@@ -1,26 +1,27 @@
 """Experiments: the list, the form of a draft, and what stays open to changes while one runs."""
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, cast
 
 from django import forms
 from django.contrib import admin, messages
 from django.contrib.admin.utils import unquote
 from django.db.models import OuterRef, QuerySet, Subquery
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.loader import render_to_string
 from django.utils import timezone
 from unfold.widgets import UnfoldAdminTextareaWidget
 
-from analytics.experiments import lifecycle, metric_text, planning
+from analytics.experiments import lifecycle, metric_text, planning, results
 from analytics.experiments.lifecycle import ExperimentRefused
 from analytics.experiments.metrics import FAILURE_RATE, METRICS
 from analytics.flags import FlagKey
 from analytics.rollout.experiments import Experiment, ExperimentResult
 from analytics.rollout.models import Flag
+from audit import audit_log
 from console.log_pages import AuditedAdmin
-from console.rollout import experiment_form, experiment_steps, plan_text
+from console.rollout import experiment_form, experiment_page, experiment_steps, experiment_tables, plan_text
 from console.rollout.experiment_form import ArmInline, AudienceInline, ExperimentForm
 from console.rollout.experiment_steps import ExperimentStepMixin
 from console.rollout.plan_text import PlannedExperiment
@@ -74,6 +75,8 @@ class ExperimentAdmin(ExperimentStepMixin, LivePreviewAdmin, AuditedAdmin):
         if row.latest_difference is None:
             return DASH
         metric = METRICS[row.primary_metric]
+        if row.latest_low is None or row.latest_high is None:
+            return metric_text.format_difference(metric, row.latest_difference)
         interval = metric_text.format_range(metric, row.latest_low, row.latest_high)
         return f"{metric_text.format_difference(metric, row.latest_difference)} ({interval})"
 
@@ -114,9 +117,11 @@ class ExperimentAdmin(ExperimentStepMixin, LivePreviewAdmin, AuditedAdmin):
     def changeform_view(
         self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None
     ) -> HttpResponse:
-        """Refuse a plan that was edited while the experiment was started."""
+        """Refuse a plan that was edited while the experiment was started. With `csv`, download a table."""
+        experiment = self.get_object(request, unquote(object_id)) if object_id else None
+        if experiment and "csv" in request.GET and self.has_view_permission(request, experiment):
+            return self._download_table(request, experiment)
         if object_id and request.method == "POST" and "primary_metric" in request.POST:
-            experiment = self.get_object(request, unquote(object_id))
             try:
                 lifecycle.check_editable(experiment or Experiment())
             except ExperimentRefused as error:
@@ -127,13 +132,28 @@ class ExperimentAdmin(ExperimentStepMixin, LivePreviewAdmin, AuditedAdmin):
     def render_change_form(
         self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
     ) -> HttpResponse:
-        experiment = kwargs.get("obj")
-        if experiment and self.has_change_permission(request, experiment):
-            at = timezone.now()
+        experiment, at = kwargs.get("obj"), timezone.now()
+        may_change = experiment is not None and self.has_change_permission(request, experiment)
+        if experiment and not is_draft(experiment):
+            context |= experiment_page.build_page(request, experiment, at, may_change=may_change)
+            response: Any = super().render_change_form(request, context, *args, **kwargs)
+            response.template_name = "console/rollout/experiment.html"
+            return cast(HttpResponse, response)
+        if experiment and may_change:
             context["steps"] = experiment_steps.list_steps(request, experiment, at, is_better=False)
             context["seen"] = experiment_steps.describe_state(experiment)
         context["show_save_and_continue"] = False
         return super().render_change_form(request, context, *args, **kwargs)
+
+    def _download_table(self, request: HttpRequest, experiment: Experiment) -> HttpResponse:
+        """Return a table of the page as a CSV file."""
+        latest = results.get_latest(experiment)
+        for table in experiment_tables.build_tables(experiment, latest.figures or {}) if latest else ():
+            if table.name == request.GET["csv"]:
+                name = f"Experiment {experiment.name}, {table.title}"
+                audit_log.record_export("report", name, by=str(request.user), at=timezone.now())
+                return table.to_csv_response(f"{experiment.name}-{table.name}")
+        raise Http404("There is no such table.")
 
     def save_model(self, request: HttpRequest, obj: Experiment, form: Any, change: bool) -> None:
         if not is_draft(obj):

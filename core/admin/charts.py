@@ -16,6 +16,7 @@ from django.utils.formats import date_format
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+BAND = 100  # height of a band, in SVG units
 BAR = 200  # width in SVG units; the drawing scales to its container
 TABLE_HINT = "The table below has all values."
 FormatValue = Callable[[float], str]
@@ -48,6 +49,35 @@ def draw_interval(low: float, high: float, limit: float, *, kind: str = "none") 
         round(left, 1),
         round(max(1.5, right - left), 1),
         BAR / 2 - 0.75,
+    )
+
+
+def draw_band(points: Sequence[tuple[float, float, float]], limit: float) -> SafeString:
+    """Return a line within its band over time, beside a line at zero; evenly spaced from left to right.
+
+    `points` are (low, value, high), on an axis from -`limit` to `limit`. What is beyond it is cut off.
+    """
+    step = BAR / max(1, len(points) - 1)
+
+    def place(number: int, value: float) -> str:
+        height = BAND / 2 - max(-limit, min(limit, value)) * BAND / 2 / limit
+        return f"{number * step:.1f},{height:.1f}"
+
+    lows = [place(number, low) for number, (low, _, _) in enumerate(points)]
+    values = [place(number, value) for number, (_, value, _) in enumerate(points)]
+    highs = [place(number, high) for number, (_, _, high) in enumerate(points)]
+    return format_html(
+        '<svg class="chart-band" viewBox="0 0 {} {}" preserveAspectRatio="none" aria-hidden="true">'
+        '<polygon class="chart-band-area" points="{}"/>'
+        '<line class="chart-band-zero" x1="0" x2="{}" y1="{}" y2="{}"/>'
+        '<polyline class="chart-band-line" points="{}"/></svg>',
+        BAR,
+        BAND,
+        " ".join([*highs, *reversed(lows)]),
+        BAR,
+        BAND / 2,
+        BAND / 2,
+        " ".join(values),
     )
 
 

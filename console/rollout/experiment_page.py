@@ -1,0 +1,134 @@
+"""The page of an experiment that was started: what stored results say of it, and the steps that it can take."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from django.http import HttpRequest
+from django.utils.safestring import SafeString
+
+from analytics.experiments import metric_text, results, verdict_text
+from analytics.experiments.metrics import METRICS
+from analytics.experiments.results import SAMPLE_RATIO_ALPHA
+from analytics.experiments.verdict_text import ExperimentVerdict
+from analytics.rollout.experiments import Experiment, ExperimentResult
+from console.rollout import experiment_steps, experiment_tables
+from core.admin import charts
+from core.text.display import format_time
+
+BAND_ZOOM = 3  # times the latest band that the chart shows: the first ones are far wider
+MAX_BAND_ROWS = 12  # of the table beside the chart
+
+
+@dataclass(frozen=True, slots=True)
+class DifferenceBand:
+    """The primary difference of the first arm over time, as a chart and as rows: time, difference, interval, users."""
+
+    title: str
+    chart: SafeString
+    top: str
+    bottom: str
+    first: datetime
+    last: datetime
+    rows: Sequence[tuple[datetime, str, str, int]]
+
+
+def build_page(request: HttpRequest, experiment: Experiment, at: datetime, *, may_change: bool) -> dict[str, Any]:
+    """Return the variables of the page."""
+    latest = results.get_latest(experiment)
+    figures: dict[str, Any] | None = latest.figures if latest else None
+    verdict = verdict_text.describe_verdict(experiment, figures)
+    history = list(
+        ExperimentResult.objects.filter(experiment=experiment)
+        .order_by("hour")
+        .values_list("time", "difference", "low", "high", "subjects")
+    )
+    page: dict[str, Any] = {
+        "verdict": verdict,
+        "facts": _list_facts(experiment, history),
+        "audience": describe_audience(experiment),
+        "measured_at": latest.time if latest else None,
+        "steps": _list_steps(request, experiment, at, verdict) if may_change else [],
+        "seen": experiment_steps.describe_state(experiment),
+    }
+    if figures is None:
+        return page
+    return page | {
+        "band": build_band(experiment, history),
+        "exposures": experiment_tables.build_exposures(experiment, figures),
+        "is_split_right": figures["sample_ratio_p"] >= SAMPLE_RATIO_ALPHA,
+        "sample_ratio_p": f"{figures['sample_ratio_p']:.3f}",
+        "crossed": figures["crossed"],
+        "tables": [
+            replace(each, download=f"?csv={each.name}") for each in experiment_tables.build_tables(experiment, figures)
+        ],
+        "copy_url": experiment_tables.find_copy_url(experiment),
+    }
+
+
+def describe_audience(experiment: Experiment) -> str:
+    """Return who takes part: "50% of users where environment is one of dev, outside of earlier cohorts"."""
+    share = f"{float(experiment.share):g}%" if experiment.share < 100 else "All"
+    rules = " and ".join(str(rule) for rule in experiment.list_arms()[0].rules.all())
+    of = " of the" if experiment.share < 100 else ""
+    return f"{share}{of} users{f' where {rules}' if rules else ''} who are not in an earlier cohort."
+
+
+def build_band(experiment: Experiment, history: Sequence[tuple[Any, ...]]) -> DifferenceBand | None:
+    """Return the band over time; None without two results."""
+    points = [each for each in history if each[2] is not None and each[3] is not None]
+    if len(points) < 2:
+        return None
+    metric = METRICS[experiment.primary_metric]
+    latest = max(abs(points[-1][2]), abs(points[-1][3]))
+    largest = max(abs(end) for _, _, low, high, _ in points for end in (low, high))
+    limit = min(largest, latest * BAND_ZOOM) or 1.0
+    step = -(-len(points) // MAX_BAND_ROWS)
+    rows = [
+        (time, metric_text.format_difference(metric, value), metric_text.format_range(metric, low, high), users)
+        for time, value, low, high, users in points[::-1][::step]
+    ]
+    arm = list(verdict_text.name_arms(experiment).values())[1]
+    return DifferenceBand(
+        f"{metric.title}: {arm} minus the control",
+        charts.draw_band([(low, value, high) for _, value, low, high, _ in points], limit),
+        metric_text.format_difference(metric, limit),
+        metric_text.format_difference(metric, -limit),
+        points[0][0],
+        points[-1][0],
+        rows,
+    )
+
+
+def _list_steps(
+    request: HttpRequest, experiment: Experiment, at: datetime, verdict: ExperimentVerdict
+) -> list[experiment_steps.ExperimentStep]:
+    return experiment_steps.list_steps(request, experiment, at, is_better=verdict.speaks_for_shipping)
+
+
+def _list_facts(experiment: Experiment, history: Sequence[tuple[Any, ...]]) -> list[str]:
+    """Return where the experiment stands: its step, its users, and the days that are left; or how it ended."""
+    users = history[-1][4] if history else 0
+    facts = [f"Started {format_time(experiment.started_at)}"] if experiment.started_at else []
+    if experiment.state == Experiment.State.RUNNING:
+        if experiment.is_guarded and experiment.step_ends_at:
+            step = f"Step {experiment.step + 1} of {len(experiment.steps)}: {experiment.step_percent:g}%"
+            return [*facts, f"{step} until {format_time(experiment.step_ends_at)}", f"{users:,} users"]
+        return [*facts, *_describe_progress(experiment.planned_subjects, users, [(row[0], row[4]) for row in history])]
+    if experiment.stopped_at:
+        facts.append(f"ended {format_time(experiment.stopped_at)}")
+    if experiment.decided_at:
+        decided = "shipped" if experiment.decision == Experiment.Decision.SHIP else "dropped"
+        facts.append(f"{decided} {format_time(experiment.decided_at)}")
+    return [*facts, f"{users:,} users"]
+
+
+def _describe_progress(planned: int, users: int, history: Sequence[tuple[datetime, int]]) -> list[str]:
+    if not planned:
+        return [f"{users:,} users"]
+    days = verdict_text.estimate_days_left(planned, history)
+    facts = [f"{users:,} of {planned:,} planned users"]
+    if days == 0:
+        return [*facts, "the planned users have come"]
+    return [*facts, f"about {days} day{'' if days == 1 else 's'} left"] if days else facts
