@@ -157,6 +157,7 @@ class EventLossAdmin(LogAdmin):
     empty = "No events were lost. If the database is away for long, some cannot be written."
     date_hierarchy = "time"
     list_display = ["time", "count"]
+    search_fields = ["count"]
 
 
 @admin.register(StoredFile)
