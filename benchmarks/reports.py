@@ -68,7 +68,8 @@ def _build_demo_ops() -> list[DemoOp]:
 
 
 def _query_by_op(active_filter: ReportFilter) -> None:
-    reports.sum_figures_by_op(active_filter.select_daily_figures())
+    figures_by_op = reports.sum_figures_by_op(active_filter.select_daily_figures())
+    comparison.find_worst_op(active_filter, figures_by_op)
     reports.find_most_common_errors(active_filter.select_daily_figures())
 
 

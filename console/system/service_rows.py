@@ -71,10 +71,7 @@ class PeriodicJobAdmin(base.ReadOnlyMixin, base.ModelAdmin[PeriodicJob]):
 
 @admin.register(Notification)
 class NotificationAdmin(LogAdmin):
-    empty = (
-        "No messages yet. Alerts, reviews and scheduled publishing send them, if EMAIL_URL, GATEWAY_NOTIFY_URL or "
-        "GATEWAY_NOTIFY_CHAT_URL is set."
-    )
+    empty = "No messages yet. Alerts, reviews and schedules send them, once e-mail or a webhook is set up."
     date_hierarchy = "created_at"
     list_display = ["created_at", "subject", "target", "state", "attempts", "last_error", "sent_at"]
     list_display_links = ["created_at", "subject"]
