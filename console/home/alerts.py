@@ -101,8 +101,9 @@ def change_silence(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 def list_open() -> list[Alert]:
-    """Return the open alerts, the latest first."""
-    return list(Alert.objects.filter(closed_at=None).select_related("rule")[:MAX_SHOWN])
+    """Return the open alerts, the latest first. Those of one check come in the order of its message."""
+    rows = Alert.objects.filter(closed_at=None).select_related("rule")
+    return list(rows.order_by("-opened_at", "pk")[:MAX_SHOWN])
 
 
 def build_alerts(_: HttpRequest) -> dict[str, Any]:
