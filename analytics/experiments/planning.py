@@ -125,7 +125,7 @@ def plan_experiment(
         detectable=detectable and detectable / abs(level or 1) * 100,
         call_limit=limit,
         planned_subjects=planned,
-        tuning=choose_tuning(int(planned * pair_share)),
+        tuning=choose_tuning(int(planned * pair_share), smaller_share=min(pair) / sum(pair)),
     )
 
 
@@ -154,7 +154,8 @@ def clear_cache() -> None:
 def _compute_smallest_effect(spread: float, subjects: float, weights: tuple[float, float], *, alpha: float) -> float:
     """Return the effect that is found in 80% of experiments with so many subjects of two arms."""
     variance = sum(spread * sum(weights) / (subjects * weight) for weight in weights)
-    half = compute_half_width(variance, int(subjects), alpha=alpha, tuning=choose_tuning(int(subjects)))
+    tuning = choose_tuning(int(subjects), smaller_share=min(weights) / sum(weights))
+    half = compute_half_width(variance, int(subjects), alpha=alpha, tuning=tuning)
     return half + POWER_ERRORS * sqrt(variance)
 
 

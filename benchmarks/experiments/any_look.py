@@ -13,6 +13,7 @@ from analytics.experiments import statistics
 from analytics.experiments.statistics import (
     MIN_PAST_SUBJECTS,
     MIN_SUBJECTS,
+    SMALL_ARM_SPREAD,
     ArmMoments,
     ArmVerdict,
     MetricKind,
@@ -74,9 +75,17 @@ def compare_at_looks(sums: ArmSums) -> Comparison:
     return Comparison(
         subjects.sum(axis=1).astype(np.int64),
         rates[:, 1] - rates[:, 0],
-        variances.sum(axis=1),
+        _sum_variances(subjects, variances),
         subjects.min(axis=1) >= MIN_SUBJECTS,
     )
+
+
+def _sum_variances(subjects: Floats, variances: Floats) -> Floats:
+    others = subjects[:, ::-1]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        least = SMALL_ARM_SPREAD * (1 - subjects / others) * variances[:, ::-1] * others / subjects
+        summed: Floats = np.where(subjects < others, np.maximum(variances, least), variances).sum(axis=1)
+    return summed
 
 
 def _adjust_by_past(sums: ArmSums, rates: Floats, variances: Floats) -> tuple[Floats, Floats]:

@@ -27,12 +27,13 @@ from benchmarks.run_size import shrink
 
 SEED = 44
 RUNS = 2_000
-USERS = 40, 200, 2_000  # of each arm
+USERS = (40, 40), (200, 200), (2_000, 2_000)  # of both arms
+UNEQUAL_USERS = (360, 40), (900, 100)
 RATES = 0.02, 0.15, 0.4
 CORRELATIONS = 0, 0.1, 0.3
-PAST_USERS, PAST_RATES, PAST_CORRELATIONS = (200, 600), RATES[1:], CORRELATIONS[1:]
+PAST_USERS, PAST_RATES, PAST_CORRELATIONS = ((200, 200), (600, 600)), RATES[1:], CORRELATIONS[1:]
 CALLS_AT_ONCE = 400_000  # so that an array fits into the cache of a processor
-LABELS = "calls of a user", "users a side", "correlation"
+LABELS = "calls of a user", "users", "correlation"
 CHECKED_LOOKS = 20  # of each cell, against the product
 
 
@@ -41,7 +42,7 @@ class GridCell:
     """One kind of traffic, and in how many of its runs there ever was a verdict, or an alarm."""
 
     counts: CallDistribution
-    users: int
+    users: tuple[int, int]
     rates: FailureRates
     verdicts: int = 0
     alarms: int = 0
@@ -49,14 +50,14 @@ class GridCell:
 
     def __str__(self) -> str:
         rates = f"{self.rates.mean:.0%} failing, correlation {self.rates.correlation:g}"
-        return f"{self.users:,} users a side, calls {self.counts.name}, {rates}"
+        return f"{build_labels(self)[1]} users, calls {self.counts.name}, {rates}"
 
 
 def measure_chance(_lab: Lab) -> Iterator[BenchmarkFigure]:
     """Measure it in each cell of the grid, and write the table of the docs."""
     runs, cells = shrink(RUNS), list[GridCell]()
     rates = [FailureRates(mean, correlation) for correlation, mean in product(CORRELATIONS, RATES)]
-    for index, (counts, users) in enumerate(product((LOG_NORMAL, PARETO), USERS)):
+    for index, (counts, users) in enumerate(product((LOG_NORMAL, PARETO), (*USERS, *UNEQUAL_USERS))):
         cells += simulate_cells(default_rng([SEED, index]), [GridCell(counts, users, each) for each in rates], runs)
     write_docs_table("chance", build_chance_table(cells, runs))
     against = f"of {runs:,} without a difference, at any of {LOOKS:,} looks; worst of {len(cells)} cells: {{}}"
@@ -87,9 +88,11 @@ def simulate_cells(
 ) -> Sequence[GridCell]:
     """Simulate the runs of cells with the same number of calls and users; return the cells."""
     counts, users = cells[0].counts, cells[0].users
-    verdict = AnyLookTest(tuning=choose_tuning(2 * users), tails=2, subjects=2 * users)
-    guardrail = AnyLookTest(tuning=choose_guardrail_tuning(2 * users), tails=1, subjects=2 * users)
-    for part, number in enumerate(split_runs(runs, max(1, CALLS_AT_ONCE // (20 * users)))):
+    total = sum(users)
+    tuning = choose_tuning(total, smaller_share=min(users) / total)
+    verdict = AnyLookTest(tuning=tuning, tails=2, subjects=total)
+    guardrail = AnyLookTest(tuning=choose_guardrail_tuning(total), tails=1, subjects=total)
+    for part, number in enumerate(split_runs(runs, max(1, CALLS_AT_ONCE // (10 * total)))):
         timeline = CallTimeline(generator, counts, runs=number, users=users)
         for cell in cells:
             outcomes = timeline.draw_outcomes(cell.rates, past=past)
@@ -137,7 +140,7 @@ def build_past_table(cells: Sequence[GridCell], runs: int) -> list[list[str]]:
 
 def build_labels(cell: GridCell) -> list[str]:
     """Return the first cells of a row, under LABELS."""
-    return [cell.counts.name, f"{cell.users:,}", f"{cell.rates.correlation:g}"]
+    return [cell.counts.name, " + ".join(f"{users:,}" for users in cell.users), f"{cell.rates.correlation:g}"]
 
 
 def _check_sample(

@@ -78,18 +78,18 @@ class Outcomes:
 class CallTimeline:
     """The calls of several runs: who makes them, and before which look."""
 
-    def __init__(self, generator: Generator, counts: CallDistribution, *, runs: int, users: int) -> None:
-        """Draw the calls of `users` in each arm of each run."""
+    def __init__(self, generator: Generator, counts: CallDistribution, *, runs: int, users: tuple[int, int]) -> None:
+        """Draw the calls of the users of both arms of each run."""
         self.runs, self.users = runs, users
         self._generator, self._counts = generator, counts
-        total = runs * 2 * users
+        total = runs * sum(users)
         self._calls = np.clip(self._draw_counts(total), 1, MAX_CALLS)  # of each user
         ends = np.cumsum(self._calls)
         self._firsts = ends - self._calls
         numbers = np.arange(1, ends[-1] + 1) - self._spread(self._firsts)  # 1 is the first call of a user
         self._share = np.minimum(1.0, counts.limit / numbers)
         self._looks = self._draw_looks(ends)
-        self._bins = self._looks + self._spread(np.arange(total) // users * LOOKS)
+        self._bins = self._looks + self._spread(np.repeat(np.arange(2 * runs), users * runs) * LOOKS)
         self._denominators = numbers * self._share
         self._sums = {"n": self._sum_up(np.ones(len(numbers)))} | self._sum_up_all({"b": self._denominators})
 
@@ -113,9 +113,9 @@ class CallTimeline:
 
     def list_pairs(self, outcomes: Outcomes, run: int, arm: int, look: int) -> list[tuple[float, float]]:
         """Return the [failed calls, calls] of each user of an arm at a look, which the product winsorises."""
-        first = (run * 2 + arm) * self.users
+        first, size = run * sum(self.users) + sum(self.users[:arm]), self.users[arm]
         pairs = []
-        for start, calls in zip(self._firsts[first:][: self.users], self._calls[first:][: self.users], strict=True):
+        for start, calls in zip(self._firsts[first:][:size], self._calls[first:][:size], strict=True):
             seen = int(np.searchsorted(self._looks[start : start + calls], look, side="right"))
             if seen:
                 hits = int(outcomes.failed[start : start + seen].sum())

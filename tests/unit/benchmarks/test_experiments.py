@@ -16,7 +16,7 @@ RATES = FailureRates(0.15, 0.1)
 
 
 def test_sums_of_a_look_are_those_of_its_users() -> None:
-    timeline = CallTimeline(default_rng(1), PARETO, runs=2, users=40)
+    timeline = CallTimeline(default_rng(1), PARETO, runs=2, users=(60, 40))
     outcomes = timeline.draw_outcomes(RATES)
 
     for look in (0, 400, LOOKS - 1):
@@ -30,13 +30,13 @@ def test_sums_of_a_look_are_those_of_its_users() -> None:
 
 @pytest.mark.parametrize("past", [False, True])
 def test_simulation_fails_if_the_product_judges_otherwise(monkeypatch: pytest.MonkeyPatch, past: bool) -> None:
-    chance.simulate_cells(default_rng(1), [GridCell(LIMITED, 150, RATES)], 2, past=past)
+    chance.simulate_cells(default_rng(1), [GridCell(LIMITED, (200, 150), RATES)], 2, past=past)
     monkeypatch.setattr(
         statistics, "compare_arms", lambda *_: ArmResult(0, -0.001, 0.001, 1.0, ArmVerdict.NONE), raising=True
     )
 
     with pytest.raises(AssertionError):
-        chance.simulate_cells(default_rng(1), [GridCell(LIMITED, 150, RATES)], 2, past=past)
+        chance.simulate_cells(default_rng(1), [GridCell(LIMITED, (200, 150), RATES)], 2, past=past)
 
 
 def test_table_replaces_the_one_in_the_docs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -141,6 +141,16 @@ def test_tuning_follows_the_planned_subjects(planned: int, verdicts: int, guardr
     assert statistics.choose_guardrail_tuning(planned) == guardrails
 
 
+def test_tuning_is_larger_where_one_arm_is_small() -> None:
+    assert statistics.choose_tuning(500, smaller_share=0.1) == 2_000
+
+
+@pytest.mark.parametrize("arms", [(rate(8, 360), rate(0, 40)), (rate(0, 40), rate(8, 360))])
+def test_small_arm_without_a_failure_is_not_better_by_chance(arms: Sequence[ArmMoments]) -> None:
+    """Two percent fail in both: none of 40 does in 45% of cases."""
+    assert statistics.compare_arms(*arms, failures(800)).verdict == ArmVerdict.NONE
+
+
 def test_without_any_failure_there_is_no_difference() -> None:
     result = statistics.compare_arms(rate(0, 100), rate(0, 100), failures(400))
 
