@@ -9,7 +9,7 @@ from console.home import alert_rules
 from console.releases import history as release_history
 from console.releases import releases, review_requests, schedule
 from console.reports import saved_views
-from console.rollout import cohorts, experiments, exposures, flags, prices
+from console.rollout import cohorts, experiments, exposures, flags
 from console.system import service_rows
 
 __all__ = [
@@ -28,7 +28,6 @@ __all__ = [
     "model_runs",
     "ops",
     "other_copy",
-    "prices",
     "release_history",
     "releases",
     "review_requests",

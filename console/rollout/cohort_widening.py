@@ -40,7 +40,7 @@ class CohortWideningMixin(AuditedAdmin):
 
     def widen_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Show the steps; on POST start them."""
-        cohort = Cohort.objects.select_related("flag").filter(pk=unquote(object_id)).first()
+        cohort = self.get_object(request, unquote(object_id))
         if cohort is None:
             raise Http404("This cohort does not exist.")
         if not self._may_widen(request, cohort):

@@ -112,7 +112,8 @@ def _build_table(
     limit = _find_limit(figures)
     copy_urls = {arm: find_copy_url(experiment, arm) for arm in list(names)[1:]} if name == "ops" else {}
     has_copy = any(copy_urls.values())
-    rows, empty = [], []
+    rows: list[list[ReportCell]] = []
+    empty: list[list[ReportCell]] = []
     for head, row in zip(heads, figures, strict=True):
         copy = [ReportCell("Compare", f"{copy_urls[row['arm']]}#{quote(row['part'])}")] if has_copy else []
         cells = [head, *_build_cells(row, names, limit), *copy, *_build_csv_cells(row)]

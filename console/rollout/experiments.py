@@ -1,4 +1,4 @@
-"""Experiments: the list, the form of a draft, and what stays open to changes while one runs."""
+"""Experiments: the list, the form of a draft, and what stays open to changes while one runs; prices of models."""
 
 from collections.abc import Iterable
 from typing import Any, cast
@@ -17,7 +17,7 @@ from analytics.experiments import lifecycle, metric_text, planning, results
 from analytics.experiments.lifecycle import ExperimentRefused
 from analytics.experiments.metrics import FAILURE_RATE, METRICS
 from analytics.flags import FlagKey
-from analytics.rollout.experiments import Experiment, ExperimentResult
+from analytics.rollout.experiments import Experiment, ExperimentResult, ModelPrice
 from analytics.rollout.models import Flag
 from audit import audit_log
 from console.log_pages import AuditedAdmin
@@ -229,3 +229,15 @@ class ExperimentAdmin(ExperimentStepMixin, LivePreviewAdmin, AuditedAdmin):
 
     def get_audit_values(self, row: Experiment) -> dict[str, Any]:
         return row.list_audit_values()
+
+
+@admin.register(ModelPrice)
+class ModelPriceAdmin(AuditedAdmin):
+    empty = "No prices yet. All models cost GATEWAY_DOLLARS_PER_MILLION_TOKENS, until you add a model family here."
+    audit_kind = "price"
+    list_display = ["family", "dollars_per_million"]
+    fields = ["family", "dollars_per_million"]
+    search_fields = ["family"]
+
+    def get_audit_values(self, row: ModelPrice) -> dict[str, Any]:
+        return {"family": row.family, "dollars_per_million": float(row.dollars_per_million)}
