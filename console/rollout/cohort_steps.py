@@ -72,8 +72,8 @@ def list_steps(cohort: Cohort, advice: Advice | None) -> list[CohortStep]:
     effect = _describe_effect(cohort, STOP)
     steps.append(CohortStep(f"Stop {cohort.name}", effect, STOP, advice == Advice.STOP))
     if not cohort.is_guarded and cohort.percentage < 100:
-        guard = "It stops once its calls clearly fail more often than all others. Checked every minute."
-        steps.append(CohortStep("Stop automatically", [guard], GUARD))
+        guard = "It stops by itself once its users' calls clearly fail more often than others'. Checked every minute."
+        steps.append(CohortStep("Turn on automatic stop", [guard], GUARD))
     return steps
 
 

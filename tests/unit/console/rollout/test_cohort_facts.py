@@ -241,10 +241,10 @@ def test_only_those_who_may_change_cohorts_take_steps(cohort: Cohort) -> None:
 @for_each(
     "percentage, advice, labels",
     [
-        (0, Advice.WIDEN, ["Widen to 1%", "Stop pilot", "Stop automatically"]),
-        (12.5, Advice.WAIT, ["Widen to 25%", "Stop pilot", "Stop automatically"]),
-        (50, Advice.STOP, ["Stop pilot", "Stop automatically"]),
-        (50, None, ["Stop pilot", "Stop automatically"]),
+        (0, Advice.WIDEN, ["Widen to 1%", "Stop pilot", "Turn on automatic stop"]),
+        (12.5, Advice.WAIT, ["Widen to 25%", "Stop pilot", "Turn on automatic stop"]),
+        (50, Advice.STOP, ["Stop pilot", "Turn on automatic stop"]),
+        (50, None, ["Stop pilot", "Turn on automatic stop"]),
         (100, Advice.WIDEN, ["Stop pilot"]),
     ],
 )
