@@ -76,7 +76,7 @@ def _query_by_op(active_filter: ReportFilter) -> None:
 def _query_side_by_side(active_filter: ReportFilter, by: str, first: str, second: str) -> None:
     totals_by_value = totals.sum_by_value(active_filter, by)
     comparison.compare_sides(active_filter, by, (first, second), totals_by_value)
-    comparison.find_changed_ops(active_filter, by, first, second)
+    comparison.find_changed_ops(active_filter, by, (first, second))
 
 
 def _query_releases_side_by_side(active_filter: ReportFilter) -> None:

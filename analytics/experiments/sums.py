@@ -31,15 +31,15 @@ def sum_metrics(
     metrics: Collection[Metric], rows: RowsOf, span: Span, *, subjects: int | None = None
 ) -> dict[str, ArmMoments]:
     """Return the moments of each metric. `subjects` counts those without rows, too; None: only those with rows."""
-    grouped = sum_metrics_by(metrics, rows, span, by="", subjects=subjects)
+    grouped = sum_metrics_by(metrics, rows, span, by=None, subjects=subjects)
     none = ArmMoments.of_sums(subjects or 0, [0.0] * 5)
     return {metric.name: grouped.get("", {}).get(metric.name, none) for metric in metrics}
 
 
 def sum_metrics_by(
-    metrics: Collection[Metric], rows: RowsOf, span: Span, *, by: str, subjects: int | None = None
+    metrics: Collection[Metric], rows: RowsOf, span: Span, *, by: Any, subjects: int | None = None
 ) -> dict[str, dict[str, ArmMoments]]:
-    """Return the moments of each metric for each value of a field: {value: {name of the metric: moments}}."""
+    """Return the moments of each metric for each value of a field or expression: {value: {name of the metric: …}}."""
     result: dict[str, dict[str, ArmMoments]] = {}
     for source in SOURCES:
         chosen = [metric for metric in metrics if metric.source is source]
@@ -55,7 +55,7 @@ def sum_metrics_by(
 
 
 def _sum_source(
-    source: type[Model], metrics: Sequence[Metric], rows: QuerySet[Any], span: Span, by: str
+    source: type[Model], metrics: Sequence[Metric], rows: QuerySet[Any], span: Span, by: Any
 ) -> Iterable[tuple[str, int, list[list[float]]]]:
     """Yield a value of the field, its subjects with rows, and for each metric: the subjects with a denominator, those
     with one in their past, and the sums that `ArmMoments.of_sums` takes.
@@ -65,7 +65,8 @@ def _sum_source(
     before = Q(**{f"{time}__gte": span.since - timedelta(days=span.past_days), f"{time}__lt": span.since})
     periods = {"ab": now, "cd": before} if span.past_days else {"ab": now}
     inner: Any = rows.filter(now | before if span.past_days else now).exclude(subject="").order_by()
-    inner = inner.annotate(part=F(by) if by else Value("")).values("part", "subject")
+    part = F(by) if isinstance(by, str) and by else by or Value("")
+    inner = inner.annotate(part=part).values("part", "subject")
     columns = {}
     for names, condition in periods.items():
         columns[f"size_{names}"] = _sum_within(size, condition)

@@ -174,7 +174,7 @@ def _build_tables(
         return [all_sides_table]
     first, second = (totals_by_side.get(name, Totals()) for name in pair)
     labels = list(label_values(by, pair).values())
-    moved = comparison.find_changed_ops(scope, by, *pair)
+    moved = comparison.find_changed_ops(scope, by, pair)
     intervals = [*(each.interval for each in rates if each.interval), *(each.interval for each in moved)]
     ends = [abs(end) for interval in intervals for end in interval]
     limit = max(ends, default=0) or 1.0

@@ -7,6 +7,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from math import ceil
+from typing import Any
+
+from django.db.models import Case, CharField, F, Model, Q, QuerySet, Value, When
+from django.db.models.functions import Concat
 
 from analytics.experiments import statistics, sums
 from analytics.experiments.metrics import FAILURE_RATE, METRICS, Metric
@@ -15,15 +19,17 @@ from analytics.experiments.statistics import MIN_SUBJECTS, ArmMoments, ArmResult
 from analytics.experiments.sums import RowsOf, Span
 from analytics.reports import totals
 from analytics.reports.op_figures import OpFigures
-from analytics.reports.report_filter import NO_COHORT, ReportFilter
+from analytics.reports.report_filter import NO_COHORT, ReportFilter, match_cohort
 from analytics.reports.totals import Totals
 from analytics.rollups.models import SubjectFigures
-from analytics.turns.models import Feedback, ToolSelection, Turn
+from analytics.turns.models import Feedback, Turn
 
 SIDE_KINDS = ("cohort", "release")  # what can be compared
 TUNING = 1_000  # subjects of both sides at which the interval is tightest: fixed, because the sides are not planned
 CALL_LIMIT = 50  # calls of one subject that count in full
 ALPHA = 0.05
+SIDES, BOTH = ("first", "second"), "both"
+NOBODY = ArmMoments.of_sums(0, ())
 MAX_OPS = 20  # that are looked at for the worst one, those with most failed calls
 
 # What is compared, the most important first, and how the totals of a report count it.
@@ -114,17 +120,22 @@ def choose_sides(
     return candidates[0], candidates[1]
 
 
-def compare_scopes(
-    first: ReportFilter, second: ReportFilter, counted: tuple[Totals, Totals], *, days: int
+def compare_sides(
+    scope: ReportFilter, by: str, pair: tuple[str, str], totals_by_side: Mapping[str, Totals]
 ) -> list[MetricComparison]:
-    """Return the comparison of every metric. `counted` are the totals of both; `days` the days with data on both."""
-    moments = [sums.sum_metrics(COMPARED, _select_rows(scope), _get_span(scope)) for scope in (first, second)]
-    results = {metric.name: _compare(metric, moments[0][metric.name], moments[1][metric.name]) for metric in COMPARED}
+    """Return the comparison of every metric of two cohorts or releases. New users come as fast as so far on both."""
+    scope = scope.narrow(by, "")
+    days = min(totals.count_active_days(scope.narrow(by, name)) for name in pair)
+    sides = sums.sum_metrics_by(COMPARED, _select_sides(scope, by, pair), _get_span(scope), by=_tell_sides(by, pair))
+    first, second = (sides.get(side, {}) for side in SIDES)
+    pairs = {metric.name: (first.get(metric.name, NOBODY), second.get(metric.name, NOBODY)) for metric in COMPARED}
+    results = {metric.name: _compare(metric, *pairs[metric.name]) for metric in COMPARED}
     names = [metric.name for metric in COMPARED if metric is not FAILURE_RATE]  # which decides, and stands alone
     adjusted = dict(zip(names, statistics.adjust_p_values(results[name].p for name in names), strict=True))
+    counted = [totals_by_side.get(name, Totals()) for name in pair]
     comparisons = []
     for metric in COMPARED:
-        subjects = moments[0][metric.name].counted, moments[1][metric.name].counted
+        subjects = pairs[metric.name][0].counted, pairs[metric.name][1].counted
         result = results[metric.name]
         verdict = _judge(result, adjusted.get(metric.name, result.p))
         comparisons.append(
@@ -142,32 +153,35 @@ def compare_scopes(
     return comparisons
 
 
-def compare_sides(
-    scope: ReportFilter, by: str, pair: tuple[str, str], totals_by_side: Mapping[str, Totals]
-) -> list[MetricComparison]:
-    """Return the comparison of two cohorts or releases. The rate of new users is that since both have any."""
-    first, second = (scope.narrow(by, name) for name in pair)
-    days = min(totals.count_active_days(side) for side in (first, second))
-    counted = totals_by_side.get(pair[0], Totals()), totals_by_side.get(pair[1], Totals())
-    return compare_scopes(first, second, counted, days=days)
-
-
-def find_changed_ops(scope: ReportFilter, by: str, first: str, second: str, *, limit: int = 10) -> list[OpChange]:
+def find_changed_ops(scope: ReportFilter, by: str, pair: tuple[str, str], *, limit: int = 10) -> list[OpChange]:
     """Return the ops whose failure rate differs beyond the chance of so many ops, largest difference first."""
-    sides = [scope.narrow(by, name) for name in (first, second)]
-    moments = [_sum_by_op(side) for side in sides]
-    shares = [
-        {op: Proportion(each.failed, each.calls) for op, each in totals.sum_by_op(side).items() if op} for side in sides
-    ]
-    results = {op: _compare(FAILURE_RATE, own, moments[1][op]) for op, own in moments[0].items() if op in moments[1]}
+    scope = scope.narrow(by, "")
+    rows: RowsOf = {SubjectFigures: _select_sides(scope, by, pair)[SubjectFigures]}
+    side_and_op = Concat(_tell_sides(by, pair), Value(" "), F("op"))
+    sums_by_part = sums.sum_metrics_by([FAILURE_RATE], rows, _get_span(scope), by=side_and_op)
+    moments: dict[str, dict[str, ArmMoments]] = {side: {} for side in (*SIDES, BOTH)}
+    for part, own in sums_by_part.items():
+        side, _, op = part.partition(" ")
+        moments[side][op] = own[FAILURE_RATE.name]
+    first, second = (moments[side] for side in SIDES)
+    results = {op: _compare(FAILURE_RATE, own, second[op]) for op, own in first.items() if op and op in second}
     judged = zip(results.items(), statistics.adjust_p_values(each.p for each in results.values()), strict=True)
-    changes = [
-        OpChange(op, shares[0][op], shares[1][op], result.difference or 0.0, interval)
+    differing = [
+        (op, result, interval)
         for (op, result), adjusted in judged
         if _judge(result, adjusted) in (ComparisonVerdict.BETTER, ComparisonVerdict.WORSE)
         and (interval := _get_interval(result))
-        and op in shares[0]
-        and op in shares[1]
+    ]
+    if not differing:
+        return []
+    shares = [
+        {op: Proportion(each.failed, each.calls) for op, each in totals.sum_by_op(scope.narrow(by, name)).items()}
+        for name in pair
+    ]
+    none = Proportion(0, 0)
+    changes = [
+        OpChange(op, shares[0].get(op, none), shares[1].get(op, none), result.difference or 0.0, interval)
+        for op, result, interval in differing
     ]
     return sorted(changes, key=lambda each: -abs(each.difference))[:limit]
 
@@ -191,13 +205,25 @@ def find_worst_op(scope: ReportFilter, figures_by_op: Mapping[str, OpFigures]) -
     return None
 
 
-def _select_rows(scope: ReportFilter) -> RowsOf:
+def _select_sides(scope: ReportFilter, by: str, pair: tuple[str, str]) -> dict[type[Model], QuerySet[Any]]:
+    """Return the rows of both sides together, so that they are read once."""
+    either = _match(by, pair[0]) | _match(by, pair[1])
     return {
-        SubjectFigures: scope.select_subject_figures(),
-        Turn: scope.select_turns(),
-        ToolSelection: scope.select_tool_selections(),
-        Feedback: scope.select_feedback(),
+        SubjectFigures: scope.select_subject_figures().filter(either),
+        Turn: scope.select_turns().filter(either),
+        Feedback: scope.select_feedback().filter(either),
     }
+
+
+def _tell_sides(by: str, pair: tuple[str, str]) -> Case:
+    """Return which side a row is of. What two cohorts decided together, each for its flag, is of neither."""
+    first, second = (_match(by, name) for name in pair)
+    sides = [When(first & second, then=Value(BOTH)), When(first, then=Value(SIDES[0]))]
+    return Case(*sides, default=Value(SIDES[1]), output_field=CharField())
+
+
+def _match(by: str, name: str) -> Q:
+    return match_cohort(name) if by == "cohort" else Q(**{by: name})
 
 
 def _get_span(scope: ReportFilter) -> Span:

@@ -107,7 +107,7 @@ def build_comparison(scope: ReportFilter, by: str, first: str, second: str) -> d
             "difference": each.difference,
             "interval": _serialize_interval(each.interval),
         }
-        for each in comparison.find_changed_ops(scope, by, *pair)
+        for each in comparison.find_changed_ops(scope, by, pair)
     ]
     return answer | {"first": pair[0], "second": pair[1], "metrics": metrics, "ops": changed_ops}
 
