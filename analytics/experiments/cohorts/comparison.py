@@ -25,7 +25,7 @@ from analytics.rollups.models import SubjectFigures
 from analytics.turns.models import Feedback, Turn
 
 SIDE_KINDS = ("cohort", "release")  # what can be compared
-TUNING = 1_000  # subjects of both sides at which the interval is tightest: fixed, because the sides are not planned
+SUBJECTS = 500  # for which the interval is tuned: fixed, because the sides are not planned
 CALL_LIMIT = 50  # calls of one subject that count in full
 ALPHA = 0.05
 SIDES, BOTH = ("first", "second"), "both"
@@ -198,7 +198,7 @@ def find_worst_op(scope: ReportFilter, figures_by_op: Mapping[str, OpFigures]) -
         if estimate is None or others.rate is None or moments[op].counted < MIN_SUBJECTS:
             continue
         width = statistics.compute_one_sided_width(
-            estimate.variance, estimate.subjects, alpha=ALPHA / MAX_OPS, tuning=TUNING
+            estimate.variance, estimate.subjects, alpha=ALPHA / MAX_OPS, tuning=statistics.choose_tuning(SUBJECTS)
         )
         if estimate.value - width > others.rate:
             return WorstOp(op, own, others)
@@ -237,7 +237,14 @@ def _sum_by_op(scope: ReportFilter) -> dict[str, ArmMoments]:
 
 
 def _compare(metric: Metric, first: ArmMoments, second: ArmMoments) -> ArmResult:
-    return statistics.compare_arms(first, second, MetricTest(MetricKind.RATIO, metric.lower_is_better, ALPHA, TUNING))
+    tuning = choose_side_tuning(first, second)
+    return statistics.compare_arms(first, second, MetricTest(MetricKind.RATIO, metric.lower_is_better, ALPHA, tuning))
+
+
+def choose_side_tuning(first: ArmMoments, second: ArmMoments) -> int:
+    """Return the tuning for sides of these sizes: the smaller one knows its variance less well."""
+    smaller, whole = min(first.subjects, second.subjects), first.subjects + second.subjects
+    return statistics.choose_tuning(SUBJECTS, smaller_share=smaller / whole if smaller else 0.5)
 
 
 def _judge(result: ArmResult, p: float) -> ComparisonVerdict:

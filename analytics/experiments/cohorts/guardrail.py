@@ -15,7 +15,7 @@ from django.db.models import QuerySet
 from django.urls import reverse
 
 from analytics.experiments import proportions, statistics, sums
-from analytics.experiments.cohorts.comparison import CALL_LIMIT
+from analytics.experiments.cohorts.comparison import CALL_LIMIT, choose_side_tuning
 from analytics.experiments.metrics import FAILURE_RATE
 from analytics.experiments.statistics import MIN_SUBJECTS, ArmMoments, ArmVerdict, MetricKind, MetricTest
 from analytics.experiments.sums import Span
@@ -33,7 +33,6 @@ log = logging.getLogger(__name__)
 BY = "guardrail"  # in the audit log
 EVENT = "cohort.stopped"  # of the webhook
 UNCHANGED = "Since the cohort last changed"  # the period of a reading, without a time: readers have other time zones
-_TEST = MetricTest(MetricKind.RATIO, FAILURE_RATE.lower_is_better, alpha=0.05, tuning=400, tails=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +51,9 @@ class GuardrailReading:
     @property
     def is_worse(self) -> bool:
         """Whether the cohort's calls fail more often, beyond chance."""
-        return statistics.compare_arms(self.others, self.own, _TEST).verdict == ArmVerdict.WORSE
+        tuning = min(choose_side_tuning(self.others, self.own), statistics.MAX_GUARDRAIL_TUNING)
+        test = MetricTest(MetricKind.RATIO, FAILURE_RATE.lower_is_better, alpha=0.05, tuning=tuning, tails=1)
+        return statistics.compare_arms(self.others, self.own, test).verdict == ArmVerdict.WORSE
 
     @property
     def is_worse_by_calls(self) -> bool:
