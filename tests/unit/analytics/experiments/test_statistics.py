@@ -256,3 +256,19 @@ def test_chance_alone_hardly_ever_gets_a_verdict_or_an_alarm(draw_calls: Callabl
 
     assert verdicts <= 11  # 5% gives more in one of 200 such tests
     assert alarms <= 11
+
+
+def test_equal_arms_have_no_difference_at_any_of_a_thousand_looks() -> None:
+    """One A/A experiment, looked at after each user who comes in each arm."""
+    generator = random.Random(7)
+    test, sums = failures(statistics.choose_tuning(2_000)), ([0.0] * 5, [0.0] * 5)
+    for look in range(1, 1_001):
+        for side in sums:
+            calls, rate = max(1, round(draw_log_normal(generator))), generator.betavariate(1.5, 8.5)
+            failed, whole = statistics.winsorise([sum(generator.random() < rate for _ in range(calls)), calls], 50)
+            products = (failed, whole, failed * failed, failed * whole, whole * whole)
+            side[:] = [before + more for before, more in zip(side, products, strict=True)]
+
+        result = statistics.compare_arms(*(ArmMoments.of_sums(look, side) for side in sums), test)
+
+        assert result.verdict in (ArmVerdict.WAIT, ArmVerdict.NONE), look
