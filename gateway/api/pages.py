@@ -21,6 +21,7 @@ from core import manifest
 from core.admin.page_parts import PLAIN_PAGE_POLICY, is_browser
 from gateway.api import batches, endpoint_docs, events, exec, help, releases, toolset
 from gateway.api.base import JSON_CONTENT_TYPE, PublicView
+from gateway.api.reports import experiments
 from gateway.api.reports import schemas as report_schemas
 from gateway.credentials import user_sign_in
 from gateway.credentials.user_sign_in import SignInFailed
@@ -37,6 +38,7 @@ COMPONENTS: dict[str, Any] = {
     **toolset.TELEMETRY_COMPONENTS,
     **events.COMPONENTS,
     **report_schemas.COMPONENTS,
+    **experiments.COMPONENTS,
 }
 
 # The order of the page: first the endpoints that every client calls.

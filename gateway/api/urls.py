@@ -6,6 +6,7 @@ from gateway.api.exec import ExecView
 from gateway.api.files import FileView
 from gateway.api.help import DiscoverView, HelpView
 from gateway.api.releases import ReleasesView, ReleaseView
+from gateway.api.reports.experiments import ExperimentDetailView, ExperimentListView
 from gateway.api.reports.views import ComparisonReportView, MissesReportView, OpsReportView, OverviewReportView
 from gateway.api.toolset import EscalationView, FeedbackView, TelemetryView, ToolsetView
 
@@ -20,6 +21,8 @@ urlpatterns = [
     path("telemetry", TelemetryView.as_view(), name="telemetry"),
     path("feedback", FeedbackView.as_view(), name="feedback"),
     path("events", EventsView.as_view(), name="events"),
+    path("experiments", ExperimentListView.as_view(), name="experiments"),
+    path("experiments/<int:id>", ExperimentDetailView.as_view(), name="experiment"),
     path("files/<uuid:id>", FileView.as_view(), name="file"),
     path("reports/compare", ComparisonReportView.as_view(), name="report_compare"),
     path("reports/misses", MissesReportView.as_view(), name="report_misses"),

@@ -1,1 +1,1 @@
-"""The reports endpoints: figures of a client's own calls, as the console shows them."""
+"""The reports endpoints: figures of a client's own calls, and of experiments, as the console shows them."""

@@ -30,11 +30,7 @@ def read_scope(query: Mapping[str, Any], caller: Caller) -> ReportFilter:
 
     Raises InvalidRequestError for a period that no report covers, PermissionDeniedError for a key of one user.
     """
-    if caller.key.bound_subject:
-        raise PermissionDeniedError(
-            "This API key acts for one user, and reports cover all users of its client. Use a key without a subject.",
-            reason="subject_not_allowed",
-        )
+    refuse_bound_key(caller)
     at = timezone.now()
     values = {name: query[name] for name in (*EXACT_FIELDS, "cohort") if name in query}
     scope = ReportFilter(at, query.get("days", report_filter.DEFAULT_DAYS))
@@ -46,6 +42,15 @@ def read_scope(query: Mapping[str, Any], caller: Caller) -> ReportFilter:
     for name, value in {**values, "client": caller.key.client}.items():
         scope = scope.narrow(name, value)
     return scope
+
+
+def refuse_bound_key(caller: Caller) -> None:
+    """Raise PermissionDeniedError for a key of one user."""
+    if caller.key.bound_subject:
+        raise PermissionDeniedError(
+            "This API key acts for one user, and reports cover all users of its client. Use a key without a subject.",
+            reason="subject_not_allowed",
+        )
 
 
 def _read_day(query: Mapping[str, Any], name: str) -> date | None:

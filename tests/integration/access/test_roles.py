@@ -161,6 +161,7 @@ def test_admin_session_gives_no_access_to_the_api(live_catalog: Any, admin_clien
         "batch_status": ["0d9a4c1e-5b7f-4e2a-9c31-ffffffffffff"],
         "file": ["0d9a4c1e-5b7f-4e2a-9c31-ffffffffffff"],
         "release": ["abcdef"],
+        "experiment": [1],
         "flag": ["tool_release"],
         "discover": ["discover_project_tools"],
         "escalate": ["nonsense"],

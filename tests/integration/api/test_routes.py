@@ -10,6 +10,8 @@ from django.test import Client as HttpClient
 from django.urls import URLPattern, URLResolver, get_resolver
 from django.utils import timezone
 
+from analytics.flags import FlagKey
+from analytics.rollout.experiments import Experiment
 from gateway.api.authentication import KeyAuthentication
 from gateway.api.base import GatewayView, PublicView
 from gateway.models import Batch, Client, Scope, StoredFile
@@ -21,6 +23,7 @@ from workspace.demo import DEMO_SUBJECT
 TOOLSET = "<toolset id>"  # replaced by a real id before a request
 
 REPORTS = [f"api/v1/reports/{name}" for name in ("compare", "misses", "ops", "overview")]
+REPORTS += ["api/v1/experiments", "api/v1/experiments/<int:id>"]
 
 # Routes that need a key, each with a valid body, or None if it takes none.
 GUARDED: dict[str, dict[str, Any] | None] = {
@@ -73,6 +76,7 @@ VERSION = "0" * 64
 PATH_PARAMETERS = {
     "<uuid:id>": BATCH_ID,
     "<slug:version>": VERSION,
+    "<int:id>": "7",
     "<slug:name>": "discover_project_tools",
     "<str:id>": TOOLSET,
 }
@@ -190,6 +194,8 @@ def test_protected_routes_accept_a_key(make_key: Callable[..., str], live_catalo
     )
     content = '{"format":1,"groups":[],"ops":[]}'
     Release.objects.create(version=VERSION, content=content, tokens={}, op_count=0, created_at=now, created_by="tests")
+
+    Experiment.objects.create(pk=7, name="tools", flag_id=FlagKey.SURFACE)
 
     for route in GUARDED:
         response = send_valid_request(api, route)
