@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from django.http import HttpRequest
 
 from console.access.roles import Role
-from console.home import alerts, attention, checklist, rollout
+from console.home import alerts, attention, checklist, experiments, rollout
 from registry.models import Switch
 from registry.snapshot.copy_kinds import COPY_KINDS
 
@@ -52,6 +52,7 @@ PARTS = {
         HomePart(
             "rollout", ["analytics.view_cohort", "analytics.view_opdaily", "analytics.view_turn"], rollout.build_rollout
         ),
+        HomePart("experiments", experiments.SEE_EXPERIMENTS, experiments.build_experiments),
         HomePart("switches", ["registry.view_switch"], _build_switches),
         HomePart(
             "access",
@@ -63,10 +64,10 @@ PARTS = {
 
 # The order of the parts. Users with several roles get the order of the first one here.
 ORDERS = {
-    Role.ADMIN: ["checklist", "alerts", "unpublished", "live", "failing", "misses", "rollout", "switches", "access"],
-    Role.EDITOR: ["unpublished", "alerts", "live", "failing", "misses", "switches", "rollout"],
-    Role.PRODUCT_MANAGER: ["rollout", "alerts", "live", "unpublished", "failing", "misses", "switches"],
-    Role.AUDITOR: ["access", "alerts", "live", "unpublished", "switches", "rollout", "failing", "misses"],
+    Role.ADMIN: "checklist alerts unpublished live failing misses experiments rollout switches access".split(),
+    Role.EDITOR: "unpublished alerts live failing misses switches experiments rollout".split(),
+    Role.PRODUCT_MANAGER: "rollout experiments alerts live unpublished failing misses switches".split(),
+    Role.AUDITOR: "access alerts live unpublished switches experiments rollout failing misses".split(),
 }
 
 

@@ -10,6 +10,7 @@ from django.test import Client as HttpClient
 from django.urls import reverse
 from django.utils import timezone
 
+from analytics.experiments import experiment_job, lifecycle
 from analytics.flags import FlagKey
 from analytics.rollout.models import Cohort, Flag
 from analytics.rollups.models import OpDaily
@@ -26,7 +27,7 @@ from tests.support.console.admin_pages import read_text
 from tests.support.console.role_matrix import create_user_with_role
 from tests.support.console.staff import sign_in
 from tests.support.rows.copy_rows import change_row
-from tests.support.rows.experiment_rows import add_figures
+from tests.support.rows.experiment_rows import add_figures, add_users, create_experiment
 
 
 def read_home(client: HttpClient) -> str:
@@ -310,3 +311,33 @@ def test_home_offers_a_product_manager_a_cohort_and_no_forbidden_page(api: Api, 
     assert "5% and 2 listed" in page
     assert "Ask an Admin to give a service a client and a key" in page
     assert reverse("admin:gateway_client_changelist") not in page
+
+
+def test_experiments_that_wait_for_somebody_come_first(api: Api, admin_client: HttpClient) -> None:
+    assert 'id="experiments"' not in read_home(admin_client)
+    at = timezone.now()
+    create_experiment(at, name="runs")
+    held, stopped = create_experiment(at, name="held"), create_experiment(at, name="harmful")
+    lifecycle.hold(held, "It has fewer than 20 users a side.", by="guardrail", at=at)
+    lifecycle.stop(stopped, "Failure rate: 60% in the new arm.", by="guardrail", at=at)
+    decided = create_experiment(at, name="decided")
+    lifecycle.decide(decided, "drop", "", by="ana", at=at)
+
+    page = read_home(admin_client)
+
+    assert "waits for you. It has fewer than 20 users a side." in page
+    assert "was stopped and waits for a decision. Failure rate: 60% in the new arm." in page
+    assert page.index(">runs</a>") > max(page.index(">held</a>"), page.index(">harmful</a>"))
+    assert ">decided</a>" not in page
+
+
+def test_experiment_with_a_verdict_waits_for_a_decision(api: Api, admin_client: HttpClient) -> None:
+    at = timezone.now() - timedelta(hours=1)
+    experiment = create_experiment(at)
+    for arm, failed in (("tools-control", 5), ("tools-b", 0)):
+        add_users(arm, at, failures=[failed] * 30)
+    while experiment_job.measure(timezone.now()):
+        pass
+    assert experiment.state == "running"
+
+    assert "has a verdict and waits for a decision. Surface hybrid fails 50.0 points less" in read_home(admin_client)
