@@ -4,21 +4,28 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django import forms
-from django.contrib import admin
-from django.core.exceptions import ValidationError
+from django.contrib import admin, messages
+from django.contrib.admin.utils import unquote
+from django.core.exceptions import PermissionDenied, ValidationError
 from django.db.models import Count, Q, QuerySet
 from django.forms import Script
-from django.http import HttpRequest, HttpResponse
-from django.urls import reverse
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import URLPattern, path, reverse
+from django.utils import timezone
+from django.utils.decorators import method_decorator
 from django.utils.html import format_html
+from django.views.decorators.http import require_POST
 
 from analytics.flags import FLAGS, FlagKey
-from analytics.rollout import impact, models
+from analytics.rollout import holdouts, impact, models
 from analytics.rollout.evaluation import Rollout
+from analytics.rollout.holdouts import HoldoutRefused
 from analytics.rollout.models import Flag
 from console.log_pages import AuditedAdmin
 from console.rollout.impact_text import ImpactPreviewMixin
 from core.text.display import DASH
+from registry.releases import stored_releases
 
 COHORT_INPUT = "cohort"  # one input for each cohort, in the order of evaluation
 
@@ -84,7 +91,32 @@ class FlagAdmin(ImpactPreviewMixin, AuditedAdmin):
             first = next((each for each in cohorts if each.is_on), None)
             context["cohorts"] = [(each, each.describe_members(is_first=each == first)) for each in cohorts]
             context["may_order"] = self.has_change_permission(request, flag)
+            if flag.key in set(FlagKey) and request.user.has_perm("analytics.add_cohort"):
+                context["holdout"] = holdouts.build_holdout(
+                    flag, live=stored_releases.get_live_version(), at=timezone.now()
+                )
         return super().render_change_form(request, context, *args, **kwargs)
+
+    def get_urls(self) -> list[URLPattern]:
+        view = self.admin_site.admin_view(self.holdout_view)
+        return [path("<path:object_id>/holdout/", view, name="analytics_flag_holdout"), *super().get_urls()]
+
+    @method_decorator(require_POST)
+    def holdout_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Hold out a share of the users for the rest of the quarter."""
+        flag = self.get_object(request, unquote(object_id))
+        if flag is None or flag.key not in set(FlagKey):
+            raise Http404("This flag does not exist.")
+        if not request.user.has_perm("analytics.add_cohort"):
+            raise PermissionDenied
+        live = stored_releases.get_live_version()
+        try:
+            cohort = holdouts.create_holdout(flag, live=live, by=str(request.user), at=timezone.now())
+        except HoldoutRefused as error:
+            self.message_user(request, str(error), messages.WARNING)
+            return redirect("admin:analytics_flag_change", flag.pk)
+        self.message_user(request, f"{cohort.name} holds out 5% of the users. {cohort.note}", messages.SUCCESS)
+        return redirect("admin:analytics_cohort_change", cohort.pk)
 
     def save_model(self, request: HttpRequest, obj: Flag, form: Any, change: bool) -> None:
         super().save_model(request, obj, form, change)
