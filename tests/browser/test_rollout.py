@@ -2,15 +2,21 @@
 
 import re
 from collections.abc import Callable
+from datetime import timedelta
 
 import httpx2
 import pytest
 from django.utils import timezone
 from playwright.sync_api import Page, expect
 
-from analytics.rollout import evaluation
+from analytics.experiments import results
+from analytics.flags import FlagKey
+from analytics.rollout import assignment, evaluation
+from analytics.rollout.evaluation import EvaluationContext
+from analytics.rollout.experiments import Experiment
 from analytics.rollout.models import Assignment, Cohort, Subject
 from analytics.rollups import rollup_job
+from analytics.rollups.models import SubjectFigures
 from audit.models import AuditEntry
 from demo.traffic import activity
 from tests.support.console.browser_users import BrowserUser
@@ -168,3 +174,71 @@ def test_reports_show_figures_that_link_to_their_rows(
     page.wait_for_url("**/admin/analytics/operationevent/**")
     expect(page.locator("#result_list")).to_be_visible()
     assert manager.errors == []
+
+
+def test_manager_plans_starts_looks_and_decides_in_a_few_clicks(
+    log_in: Callable[[str], BrowserUser], ask: Ask, take_picture: Callable[[BrowserUser, str], None]
+) -> None:
+    manager = log_in("product manager")
+    page = manager.page
+    page.evaluate("() => sessionStorage.setItem('clicks', 0)")
+    page.context.add_init_script(
+        "addEventListener('click', event => event.isTrusted &&"
+        " sessionStorage.setItem('clicks', Number(sessionStorage.getItem('clicks')) + 1), true)"
+    )
+    page.goto("/admin/")
+    page.get_by_role("link", name="Rollout").click()
+    page.get_by_role("link", name="Experiments").first.click()
+    page.get_by_role("link", name="Add experiment").first.click()
+    page.get_by_label("Name", exact=False).first.fill("typed-tools")
+    page.locator("#id_arms-0-variant").select_option("legacy")
+    page.locator("#id_arms-1-variant").select_option("hybrid")
+    expect(page.locator("#impact")).to_contain_text("users move from legacy to hybrid")
+    assert not Experiment.objects.exists()
+    take_picture(manager, "experiment-form")
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.locator("#content")).to_contain_text("This is a draft: nobody gets it yet.")
+
+    start = page.locator(".verdict-steps details", has_text="Start typed-tools")
+    start.locator("summary").click()
+    expect(start).to_contain_text("users move from legacy to hybrid")
+    start.get_by_role("button", name="Confirm").click()
+    expect(page.locator("#content")).to_contain_text("There are no figures yet.")
+    experiment = Experiment.objects.get()
+    arms = {arm.name: arm.variant for arm in experiment.list_arms()}
+    rollout = assignment.load_rollout()
+    chosen = {user: rollout.evaluate(FlagKey.SURFACE, EvaluationContext(subject=user)).cohort for user in USERS}
+    some = [next(user for user in USERS if chosen[user] == arm) for arm in arms]
+    eventually(lambda: [ask(user)["surface"] for user in some] == list(arms.values()), within=4, what="both arms")
+
+    add_figures_of_users(chosen)
+    for hours in (0, 1):
+        results.update_results(experiment, timezone.now() + timedelta(hours=hours))
+    page.reload()
+    expect(page.locator(".verdict").first).to_contain_text("Surface hybrid fails")
+    expect(page.locator(".chart-band")).to_be_visible()
+    expect(page.locator("#content")).to_contain_text("split as planned")
+    take_picture(manager, "experiment")
+
+    ship = page.locator(".verdict-steps details", has_text="Ship hybrid")
+    ship.locator("summary").click()
+    ship.get_by_label("Why?").fill("Fewer failures, no harm.")
+    ship.get_by_role("button", name="Confirm").click()
+    expect(page.get_by_text("typed-tools is shipped.")).to_be_visible()
+    experiment.refresh_from_db()
+    assert (experiment.state, experiment.decision, experiment.note) == ("decided", "ship", "Fewer failures, no harm.")
+    eventually(lambda: {ask(user)["surface"] for user in some} == {"hybrid"}, within=4, what="everyone on hybrid")
+    assert int(page.evaluate("sessionStorage.getItem('clicks')")) <= 14
+    assert manager.errors == []
+
+
+def add_figures_of_users(chosen: dict[str, str]) -> None:
+    """Add exposures and figures of users by their cohort: those of the new arm fail less often."""
+    begin = timezone.now().replace(minute=0, second=0, microsecond=0) - timedelta(minutes=1)
+    for number, (user, cohort) in enumerate(chosen.items()):
+        if cohort:
+            key = {"flag": FlagKey.SURFACE, "variant": "x", "cohort": cohort, "subject": user}
+            Assignment.objects.get_or_create(**key, defaults={"time": begin})
+            failed = number % 3 + 4 * cohort.endswith("control")
+            figures = {"calls": 10, "failed": failed, "op": "onto.task.get", "model": "claude", "client": "chat"}
+            SubjectFigures.objects.create(begin=timezone.now(), subject=user, cohort=cohort, is_settled=True, **figures)

@@ -119,6 +119,7 @@ PAGES: dict[str, tuple[str, str | None]] = {
     **{f"analytics_{name}_impact": ("", "AP") for name in ("cohort", "flag")},  # writes nothing
     "analytics_cohort_add_impact": ("", "AP"),
     **{f"analytics_experiment_{name}": ("", "AP") for name in ("plan", "add_plan")},  # writes nothing
+    "analytics_flag_holdout": ("", "AP"),
     "analytics_flag_add_impact": ("", ""),  # flags are declared in the code
     **{f"saved_view_{name}": ("", "") for name in ("save", "delete")},  # need a page or a view; test_saved_views.py
     "analytics_experiment_step": ("", ""),  # needs a step; tests/unit/console/rollout/test_experiments.py
@@ -229,7 +230,7 @@ def get_page_url(name: str, rows: dict[str, Any]) -> str:
         "registry_documentimport": [rows["document"].pk],
         **{f"analytics_experiment_{name}": [rows["analytics.Experiment"].pk] for name in ("plan", "step")},
         **{f"analytics_cohort_{name}": [rows["analytics.Cohort"].pk] for name in ("impact", "step", "widen")},
-        "analytics_flag_impact": [rows["analytics.Flag"].pk],
+        **{f"analytics_flag_{name}": [rows["analytics.Flag"].pk] for name in ("impact", "holdout")},
         "alert_silence": [rows["alert"].pk],
         "analytics_alertrule_openings": [rows["analytics.AlertRule"].pk],
         "view_on_site": [1, 1],

@@ -288,3 +288,14 @@ def test_list_shows_experiments_with_their_metric_and_state(admin_client: HttpCl
 
     assert "draft" in page
     assert "primary metric" in page.lower()
+
+
+def test_share_is_held_out_from_the_page_of_a_flag(admin_client: HttpClient, live_catalog: Any) -> None:
+    page = reverse("admin:analytics_flag_change", args=[FlagKey.RELEASE])
+    assert "Hold out 5%" in read_text(admin_client.get(page))
+
+    admin_client.post(reverse("admin:analytics_flag_holdout", args=[FlagKey.RELEASE]))
+
+    holdout = Cohort.objects.get(name__startswith="holdout-")
+    assert (holdout.variant, holdout.position) == (live_catalog.version, 0)
+    assert "Hold out 5%" not in read_text(admin_client.get(page))
