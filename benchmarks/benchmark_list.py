@@ -34,7 +34,12 @@ BENCHMARKS = (
     Benchmark(("batch.parallel.redis.ratio",), measures.measure_parallel_batch_over_redis),
     Benchmark(("batch.one.ms",), measures.measure_batch_of_one),
     Benchmark(("releases.mixed", "releases.failed"), measures.measure_changing_releases),
-    Benchmark(("reports.1m.p95_ms",), measures.measure_reports),
+    Benchmark(
+        tuple(
+            "reports.1m.p95_ms experiments.page.p95_ms experiments.guardrails.s experiments.figures.s".split(),
+        ),
+        measures.measure_reports,
+    ),
     Benchmark(
         (
             "discovery.calls",

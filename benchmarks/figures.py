@@ -46,6 +46,7 @@ GOALS = {
     "load.10k.s": FigureGoal("<", 3),
     "search.10k.p95_ms": FigureGoal("<", 20),
     "reports.1m.p95_ms": FigureGoal("<", 500),
+    "experiments.page.p95_ms": FigureGoal("<", 300),
     "discovery.calls": FigureGoal("≤", 2.2),
     "discovery.tokens": FigureGoal("≤", 450),
     "discovery.4k.calls": FigureGoal("≤", 2.2),
