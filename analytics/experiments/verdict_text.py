@@ -14,6 +14,7 @@ from analytics.experiments.statistics import MIN_SUBJECTS, ArmVerdict
 from analytics.rollout.experiments import Experiment
 
 NO_DIFFERENCE = "no difference beyond chance"
+ONE_OF_SEVERAL = "May be chance, as one of several"  # whose intervals would each leave zero out by chance
 ANY_TIME = "You may look at this at any time."
 # What an arm does by a metric, with {amount} and whether that is {less} or {fewer} than in the control.
 PHRASES = {
@@ -109,7 +110,8 @@ def describe_change(row: Mapping[str, Any]) -> str:
         return capfirst(NO_DIFFERENCE if row["verdict"] == ArmVerdict.NONE else row["verdict"])
     if row["verdict"] == ArmVerdict.NONE:
         interval = metric_text.format_range(metric, row["low"], row["high"], with_unit=True)
-        return f"{capfirst(NO_DIFFERENCE)}: {interval}"
+        is_clear_alone = not row["low"] <= 0 <= row["high"]
+        return f"{ONE_OF_SEVERAL if is_clear_alone else capfirst(NO_DIFFERENCE)}: {interval}"
     near, far = sorted((abs(row["low"]), abs(row["high"])))
     distance = metric_text.format_range(metric, near, far, signed=False, with_unit=True)
     return f"{capfirst(row['verdict'])}: {distance} {'less' if row['difference'] < 0 else 'more'}"

@@ -60,6 +60,20 @@ def test_running_experiment_has_one_sentence(experiment: Experiment, row: Any, s
     assert verdict.speaks_for_shipping is (tone == Tone.GOOD)
 
 
+@for_each(
+    "row, words",
+    [
+        (LESS, "Better: 1.2 to 5.0 points less"),
+        (NONE, "No difference beyond chance: −3.1 to +2.2 points"),
+        (LESS | {"verdict": "none"}, "May be chance, as one of several: −5.0 to −1.2 points"),
+    ],
+)
+def test_row_says_what_changed(row: Any, words: str) -> None:
+    [filled] = build_figures(row)["metrics"]
+
+    assert verdict_text.describe_change(filled) == words
+
+
 def test_broken_split_is_said_instead_of_a_verdict(experiment: Experiment) -> None:
     verdict = verdict_text.describe_verdict(experiment, build_figures(LESS, sample_ratio_p=0.0001))
 
