@@ -18,6 +18,7 @@ from core.admin import charts
 from core.text.display import format_time
 
 BAND_ZOOM = 3  # times the latest band that the chart shows: the first ones are far wider
+BAND_MARGIN = 1.1  # so that no line is at the edge
 MAX_BAND_ROWS = 12  # of the table beside the chart
 
 
@@ -83,7 +84,7 @@ def build_band(experiment: Experiment, history: Sequence[tuple[Any, ...]]) -> Di
     metric = METRICS[experiment.primary_metric]
     latest = max(abs(points[-1][2]), abs(points[-1][3]))
     largest = max(abs(end) for _, _, low, high, _ in points for end in (low, high))
-    limit = min(largest, latest * BAND_ZOOM) or 1.0
+    limit = min(largest, latest * BAND_ZOOM) * BAND_MARGIN or 1.0
     step = -(-len(points) // MAX_BAND_ROWS)
     rows = [
         (time, metric_text.format_difference(metric, value), metric_text.format_range(metric, low, high), users)
