@@ -136,10 +136,10 @@ class GuardedStepsForm(forms.Form):
     )
     steps = forms.CharField(max_length=200, widget=UnfoldAdminTextInputWidget())
     guardrails = forms.MultipleChoiceField(
-        label="Takes it back",
+        label="Take it back if this gets worse",
         choices=[(name, METRICS[name].title) for name in WATCHED],
         widget=UnfoldAdminCheckboxSelectMultipleWidget(),
-        help_text="If clearly worse than in the control. The others only hold the next step until somebody decides.",
+        help_text="Clearly worse than in the control. The others only hold the next step until somebody decides.",
     )
 
     def __init__(self, data: Any = None, *, template: GuardedPlan, reach: int) -> None:
@@ -164,7 +164,7 @@ class GuardedStepsForm(forms.Form):
 
 def _describe_first_step(template: GuardedPlan, reach: int) -> str:
     percent = template.steps[0][0]
-    text = "Percent of the users, and hours. After the last step everyone gets it."
+    text = "Percent of the users, and hours. After the last step all of them get it."
     if not reach:
         return text
     users = f"{percent:g}% are about {round(reach * percent / 100):,} of last week's {reach:,} users"

@@ -57,8 +57,8 @@ def list_steps(request: HttpRequest, experiment: Experiment, at: datetime, *, is
             )
             return [*_build_shipping(request, experiment, is_better), *going_on, _build_stop(), _build_drop()]
         case State.STOPPED:
-            return [*_build_shipping(request, experiment, is_better), _build_again(experiment), _build_drop()]
-    return [_build_again(experiment)] if experiment.decision == Decision.DROP else []
+            return [*_build_shipping(request, experiment, is_better), _build_again(request, experiment), _build_drop()]
+    return [_build_again(request, experiment)] if experiment.decision == Decision.DROP else []
 
 
 def read_plan(experiment: Experiment) -> PlannedExperiment:
@@ -94,9 +94,11 @@ def _build_drop() -> ExperimentStep:
     return ExperimentStep(DROP, "Drop", [effect], asks_note=True)
 
 
-def _build_again(experiment: Experiment) -> ExperimentStep:
+def _build_again(request: HttpRequest, experiment: Experiment) -> ExperimentStep:
     effect = "A new experiment starts with the same plan. Its users get the same arm as before."
-    return ExperimentStep(AGAIN, "Start again", [effect, f"The figures of {experiment.name} do not count in it."])
+    effects = [effect, f"The figures of {experiment.name} do not count in it."]
+    refusal = _refuse(request, experiment) if experiment.is_guarded else ""  # it would be shipped without a person
+    return ExperimentStep(AGAIN, "Start again", effects, refusal=refusal)
 
 
 def _build_shipping(request: HttpRequest, experiment: Experiment, is_better: bool) -> list[ExperimentStep]:
@@ -107,7 +109,7 @@ def _build_shipping(request: HttpRequest, experiment: Experiment, is_better: boo
     if not arms:
         return []
     what = arms[-1][1] if len(arms) == 1 else "an arm"
-    if experiment.flag_id == FlagKey.RELEASE:
+    if experiment.flag_id == FlagKey.RELEASE and not control.rules.exists():
         effect = ["It goes live for everyone, and the experiment is closed."]
     else:
         effect = ["Everyone in the audience gets it, and the experiment is closed. Its cohort stays on, at 100%."]

@@ -251,6 +251,21 @@ def test_only_who_publishes_ships_a_release(client: HttpClient, live_catalog: An
     assert take_step(client, experiment, "stop").status_code == 200
 
 
+def test_who_cannot_publish_starts_no_release_again_that_would_ship_itself(
+    client: HttpClient, live_catalog: Any
+) -> None:
+    version = Release.objects.get().version
+    variants = ["live", version]
+    experiment = create_experiment(timezone.now(), flag_id=FlagKey.RELEASE, variants=variants, steps=[[1, 4]])
+    lifecycle.stop(experiment, "It does harm.", by="guardrail", at=timezone.now())
+    manager = User.objects.create_user("pia", is_staff=True)
+    manager.groups.set(Group.objects.filter(name="Product manager"))
+    client.force_login(manager)
+
+    assert take_step(client, experiment, "again").status_code == 403
+    assert take_step(client, experiment, "drop").status_code == 200
+
+
 def test_only_drafts_can_be_deleted(admin_client: HttpClient) -> None:
     draft, running = create_draft(timezone.now()), create_experiment(timezone.now(), name="runs")
     chosen = {"action": "delete_selected", "_selected_action": [draft.pk, running.pk], "post": "yes"}
