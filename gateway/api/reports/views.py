@@ -23,14 +23,20 @@ from gateway.contracts import request_schemas
 from gateway.contracts.errors import FieldError, PermissionDeniedError
 from gateway.models import Scope
 from registry.jsonschema.dialect import Schema
+from registry.models import Release
+
+UNKNOWN_RELEASE = "No release has this version. Send all 64 characters, as the page of a release shows them."
 
 
 def read_scope(query: Mapping[str, Any], caller: Caller) -> ReportFilter:
     """Return the filter of a report: the period and values that were sent, of the client's own calls.
 
-    Raises InvalidRequestError for a period that no report covers, PermissionDeniedError for a key of one user.
+    Raises InvalidRequestError for a period that no report covers or an unknown release, PermissionDeniedError for a key
+    of one user.
     """
     refuse_bound_key(caller)
+    if "release" in query and not Release.objects.filter(pk=query["release"]).exists():
+        raise requests.build_query_error([FieldError("/release", "invalid", UNKNOWN_RELEASE)])
     at = timezone.now()
     values = {name: query[name] for name in (*EXACT_FIELDS, "cohort") if name in query}
     scope = ReportFilter(at, query.get("days", report_filter.DEFAULT_DAYS))

@@ -119,7 +119,10 @@ def test_report_needs_its_scope_and_a_key_of_no_single_user(
     assert make_reader().get(f"reports/{name}").status_code == 200
 
 
-@for_each("query", ["days=12", "from=soon", "from=2026-03-11&to=2026-03-10", "first_day=2026-03-10", "client=other"])
+@for_each(
+    "query",
+    ["days=12", "from=soon", "from=2026-03-11&to=2026-03-10", "first_day=2026-03-10", "client=other", "release=r5"],
+)
 def test_report_refuses_a_query_that_it_does_not_know(
     live_catalog: Any, make_reader: Callable[..., Api], query: str
 ) -> None:
