@@ -19,6 +19,7 @@ from analytics.rollups.models import SubjectFigures
 
 PAST_DAYS = 28
 MAX_PARTS = 50  # ops, models or clients that are compared, those with most calls
+SHORT_SECONDS = 3  # a twentieth of the minute between two runs of the job: as often as it runs
 REST = 20  # times as long as computing took, until it is computed again: at most a twentieth of the time
 SAMPLE_RATIO_ALPHA = 0.001  # below it, assignment or recording is broken
 BREAKDOWNS = ("op", "model", "client")
@@ -62,7 +63,8 @@ def get_latest(experiment: Experiment) -> ExperimentResult | None:
 def is_due(experiment: Experiment, at: datetime) -> bool:
     """Return whether the figures may be computed again: those of many subjects take longer, and come less often."""
     latest = get_latest(experiment)
-    return latest is None or at >= latest.time + timedelta(seconds=(latest.figures or {}).get("seconds", 0) * REST)
+    seconds = (latest.figures or {}).get("seconds", 0) if latest else 0
+    return latest is None or seconds <= SHORT_SECONDS or at >= latest.time + timedelta(seconds=seconds * REST)
 
 
 def compute_figures(experiment: Experiment, at: datetime) -> dict[str, Any]:

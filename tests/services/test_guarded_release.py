@@ -117,7 +117,7 @@ def wait_until_served(chat: ScriptedClient, user: str, release: Release) -> None
     eventually(is_served, within=FOLLOWS_WITHIN, what="the release")
 
 
-def wait_for_job(experiment: Experiment, is_done: Callable[[], bool], *, within: float = 30) -> None:
+def wait_for_job(experiment: Experiment, is_done: Callable[[], bool], *, within: float = 90) -> None:
     """Wait for what the server's own job does, which is due now and not in a minute."""
 
     def check() -> bool:
