@@ -63,6 +63,8 @@ def describe_verdict(experiment: Experiment, figures: Mapping[str, Any] | None) 
     """Return the verdict of the stored figures."""
     if experiment.state == Experiment.State.DRAFT:
         return ExperimentVerdict("This is a draft: nobody gets it yet.")
+    if figures is None and experiment.state != Experiment.State.RUNNING:
+        return ExperimentVerdict("It ended before its first figures.")
     if figures is None:
         return ExperimentVerdict("There are no figures yet. They are computed every minute while it runs.")
     if figures["sample_ratio_p"] < SAMPLE_RATIO_ALPHA:

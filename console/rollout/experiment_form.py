@@ -54,7 +54,7 @@ class ExperimentForm(forms.ModelForm[Experiment]):
         choices=lambda: [(name, metric.title) for name, metric in METRICS.items()],
         required=False,
         widget=UnfoldAdminCheckboxSelectMultipleWidget(),
-        help_text="If one of these gets clearly worse, you are asked before it goes on.",
+        help_text="If one of these gets clearly worse, you are asked to decide. It runs on until you do.",
     )
 
     def clean_name(self) -> str:

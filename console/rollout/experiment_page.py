@@ -58,6 +58,7 @@ def build_page(request: HttpRequest, experiment: Experiment, at: datetime, *, ma
     return page | {
         "band": build_band(experiment, history),
         "exposures": experiment_tables.build_exposures(experiment, figures),
+        "has_users": any(figures["subjects"].values()),
         "is_split_right": figures["sample_ratio_p"] >= SAMPLE_RATIO_ALPHA,
         "sample_ratio_p": f"{figures['sample_ratio_p']:.3f}",
         "crossed": figures["crossed"],
@@ -69,11 +70,12 @@ def build_page(request: HttpRequest, experiment: Experiment, at: datetime, *, ma
 
 
 def describe_audience(experiment: Experiment) -> str:
-    """Return who takes part: "50% of users where environment is one of dev, outside of earlier cohorts"."""
-    share = f"{float(experiment.share):g}%" if experiment.share < 100 else "All"
+    """Return who takes part: "50% of the users where environment is one of dev who are not in an earlier cohort."."""
     rules = " and ".join(str(rule) for rule in experiment.list_arms()[0].rules.all())
-    of = " of the" if experiment.share < 100 else ""
-    return f"{share}{of} users{f' where {rules}' if rules else ''} who are not in an earlier cohort."
+    users = f"users{f' where {rules}' if rules else ''} who are not in an earlier cohort"
+    if experiment.is_guarded:
+        return f"{experiment.step_percent:g}% of the {users}, and as many in the control."
+    return f"{float(experiment.share):g}% of the {users}." if experiment.share < 100 else f"All {users}."
 
 
 def build_band(experiment: Experiment, history: Sequence[tuple[Any, ...]]) -> DifferenceBand | None:

@@ -78,7 +78,7 @@ def _build_going_on(request: HttpRequest, experiment: Experiment) -> ExperimentS
     if experiment.step + 1 < len(experiment.steps):
         effect = f"It goes to {experiment.steps[experiment.step + 1][0]:g}% now, although it waits."
         return ExperimentStep(GO_ON, "Go on anyway", [effect, FOLLOWS], asks_note=True)
-    effect = "This was the last step: everyone gets it now."
+    effect = "This was the last step: it is shipped now."
     return ExperimentStep(
         GO_ON, "Go on anyway", [effect, FOLLOWS], asks_note=True, refusal=_refuse(request, experiment)
     )
@@ -110,7 +110,7 @@ def _build_shipping(request: HttpRequest, experiment: Experiment, is_better: boo
         return []
     what = arms[-1][1] if len(arms) == 1 else "an arm"
     if experiment.flag_id == FlagKey.RELEASE and not control.rules.exists():
-        effect = ["It goes live for everyone, and the experiment is closed."]
+        effect = ["It goes live, and the experiment is closed. Cohorts on another release keep theirs."]
     else:
         effect = ["Everyone in the audience gets it, and the experiment is closed. Its cohort stays on, at 100%."]
     label, tone = f"Ship {what}", "primary" if is_better else ""

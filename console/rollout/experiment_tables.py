@@ -33,7 +33,7 @@ def build_tables(experiment: Experiment, figures: Mapping[str, Any]) -> list[Rep
     names = verdict_text.name_arms(experiment)
     tables = [
         _build_table("metrics", "Metrics", "Metric", metrics, experiment, figures["metrics"], names),
-        _build_guardrails(figures["guardrails"], names),
+        _build_guardrails(figures["guardrails"], names, "Holds it" if experiment.is_guarded else "Asks you"),
         _build_table("ops", f"Failure rate by op, {EXPLORATORY}", "Op", ops, experiment, figures["ops"], names),
         _build_table(
             "models", f"{title} by model family, {EXPLORATORY}", "Model", models, experiment, figures["models"], names
@@ -122,12 +122,12 @@ def _build_table(
     return ReportTable(name, title, columns, rows, minor_rows=empty, minor_reason="without data")
 
 
-def _build_guardrails(figures: Sequence[Row], names: Mapping[str, str]) -> ReportTable:
+def _build_guardrails(figures: Sequence[Row], names: Mapping[str, str], signal: str) -> ReportTable:
     limit = _find_limit(figures)
     rows = []
     for row in figures:
         cells = _build_cells(row, names, limit)
-        ends = "Stops it" if row["kind"] == "guardrail" else "Holds it"
+        ends = "Stops it" if row["kind"] == "guardrail" else signal
         holds = {ArmVerdict.WORSE: "Clearly worse", ArmVerdict.NONE: "No clear harm"}.get(row["verdict"])
         cells[-1] = ReportCell(holds) if holds else cells[-1]
         rows.append([_name_metric(row["metric"]), *cells, ReportCell(ends), *_build_csv_cells(row)])

@@ -238,7 +238,7 @@ def test_worse_signal_holds_and_does_not_stop() -> None:
     measure(experiment, NOON + 4 * HOUR)
 
     assert (experiment.state, experiment.step) == ("running", 0)
-    assert "Go on if you accept that" in experiment.hold_reason
+    assert "Decide whether you accept that" in experiment.hold_reason
 
 
 def test_hold_is_news_once_although_its_figures_change(settings: Any) -> None:

@@ -137,3 +137,10 @@ def test_days_left_follow_the_pace_of_the_last_day() -> None:
     assert estimate_days_left(150, history) == 0
     assert estimate_days_left(600, history[:1]) is None
     assert estimate_days_left(600, [(NOON, 50), (NOON + day, 50)]) is None
+
+
+def test_experiment_that_ended_without_figures_waits_for_none(experiment: Experiment) -> None:
+    lifecycle.stop(experiment, "Stopped by ana.", by="ana", at=NOON + HOUR)
+    experiment.refresh_from_db()
+
+    assert verdict_text.describe_verdict(experiment, None).text == "It ended before its first figures."

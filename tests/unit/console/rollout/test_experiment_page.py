@@ -65,6 +65,27 @@ def test_page_says_the_verdict_and_what_stands_behind_it(admin_client: HttpClien
     assert "What the words mean" in page
 
 
+def test_page_of_a_step_says_how_many_are_in_it_and_not_that_all_are(admin_client: HttpClient) -> None:
+    experiment = create_experiment(timezone.now(), steps=[[20, 4], [50, 8]], signals=["latency"])
+    measure(experiment)
+
+    page = read_page(admin_client, experiment)
+
+    assert "20% of the users who are not in an earlier cohort, and as many in the control." in page
+    assert "Holds it" in page
+    assert "split as planned" not in page  # nobody came
+
+
+def test_signal_of_an_experiment_without_steps_holds_nothing(admin_client: HttpClient) -> None:
+    experiment = create_experiment(timezone.now(), signals=["latency"])
+    measure(experiment)
+
+    page = read_page(admin_client, experiment)
+
+    assert "Asks you" in page
+    assert "Holds it" not in page
+
+
 def test_ship_is_the_main_button_only_if_the_verdict_speaks_for_it(
     admin_client: HttpClient, experiment: Experiment
 ) -> None:
