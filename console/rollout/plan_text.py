@@ -34,7 +34,10 @@ def describe_plan(planned: PlannedExperiment, at: datetime) -> list[str]:
         return ["Nobody would get into it: earlier cohorts take all users who match, or nobody does."]
     if not plan.users_in_history:
         return ["Nobody made calls in the last four weeks, so nothing can be planned."]
-    coming = f"It gets about {_count(plan.users_a_day)} a day and {plan.users_a_week:,} a week."
+    coming = (
+        f"It gets about {_count(plan.users_a_day)} within a day, {plan.users_a_week:,} within a week and "
+        f"{plan.users_in_history:,} within {HISTORY_DAYS} days."
+    )
     if plan.level is None:
         return [f"{title} has no figures in the last four weeks, so its time is unknown.", coming]
     now = f"{title} is {metric_text.format_value(metric, plan.level)} now."

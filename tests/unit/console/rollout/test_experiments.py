@@ -96,7 +96,7 @@ def test_plan_shows_beside_the_form_before_it_is_saved(admin_client: HttpClient)
     text = unescape(read_text(page))
     assert "for an 80% chance to find the smallest effect" in text
     assert "is 10.0% now" in text
-    assert "70 a week" in text
+    assert "70 within a week and 280 within 28 days" in text
     assert "users move from legacy to hybrid" in text
     assert not Experiment.objects.exists()
 
@@ -111,7 +111,7 @@ def test_plan_without_a_name_is_shown(admin_client: HttpClient) -> None:
     add_history()
     form = fill_in_new(admin_client, name="")
 
-    assert "70 a week" in read_text(admin_client.post(reverse("admin:analytics_experiment_add_plan"), form))
+    assert "70 within a week and 280 within 28 days" in read_text(admin_client.post(reverse("admin:analytics_experiment_add_plan"), form))
 
 
 @pytest.mark.parametrize(
