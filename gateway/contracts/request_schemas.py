@@ -180,7 +180,7 @@ REPORT_QUERY: dict[str, Any] = {
         "to": {**_DAY, "description": "The last day in UTC; today by default"},
         "surface": {**_TEXT_FILTER, "description": "Only calls on this surface"},
         "cohort": {**_TEXT_FILTER, "description": "Only calls that this cohort decided; - for no cohort"},
-        "release": {**_TEXT_FILTER, "description": "Only calls of this release, by its version"},
+        "release": {**_TEXT_FILTER, "description": "Only calls of this release: its version, or a number such as r12"},
         "model": {**_TEXT_FILTER, "description": "Only calls of this family of models"},
     },
     "additionalProperties": False,
@@ -194,7 +194,10 @@ COMPARISON_QUERY: dict[str, Any] = {
     "properties": {
         **REPORT_QUERY["properties"],
         "by": {"type": "string", "enum": list(SIDE_KINDS), "description": "What is compared; cohort by default"},
-        "first": {**_TEXT_FILTER, "description": "A cohort (- for none), or the version of a release"},
+        "first": {
+            **_TEXT_FILTER,
+            "description": "A cohort (- for none), or a release: its version, or a number such as r12",
+        },
         "second": {**_TEXT_FILTER, "description": "The other one. Without both, the two with most calls"},
     },
 }

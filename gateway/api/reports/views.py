@@ -23,9 +23,7 @@ from gateway.contracts import request_schemas
 from gateway.contracts.errors import FieldError, PermissionDeniedError
 from gateway.models import Scope
 from registry.jsonschema.dialect import Schema
-from registry.models import Release
-
-UNKNOWN_RELEASE = "No release has this version. Send all 64 characters, as the page of a release shows them."
+from registry.releases import stored_releases
 
 
 def read_scope(query: Mapping[str, Any], caller: Caller) -> ReportFilter:
@@ -35,8 +33,6 @@ def read_scope(query: Mapping[str, Any], caller: Caller) -> ReportFilter:
     of one user.
     """
     refuse_bound_key(caller)
-    if "release" in query and not Release.objects.filter(pk=query["release"]).exists():
-        raise requests.build_query_error([FieldError("/release", "invalid", UNKNOWN_RELEASE)])
     at = timezone.now()
     values = {name: query[name] for name in (*EXACT_FIELDS, "cohort") if name in query}
     scope = ReportFilter(at, query.get("days", report_filter.DEFAULT_DAYS))
@@ -45,6 +41,8 @@ def read_scope(query: Mapping[str, Any], caller: Caller) -> ReportFilter:
             scope = report_filter.choose_days(at, _read_day(query, "from"), _read_day(query, "to"))
         except InvalidPeriod as error:
             raise requests.build_query_error([FieldError("/from", "invalid", str(error))]) from None
+    if "release" in values:
+        values["release"] = _find_version("release", values["release"])
     for name, value in {**values, "client": caller.key.client}.items():
         scope = scope.narrow(name, value)
     return scope
@@ -57,6 +55,14 @@ def refuse_bound_key(caller: Caller) -> None:
             "This API key acts for one user, and reports cover all users of its client. Use a key without a subject.",
             reason="subject_not_allowed",
         )
+
+
+def _find_version(name: str, release: str) -> str:
+    """Return the version of a release such as "r12", or of its first characters. Raises InvalidRequestError."""
+    try:
+        return str(stored_releases.find_release(release).version)
+    except stored_releases.UnknownRelease as error:
+        raise requests.build_query_error([FieldError(f"/{name}", "invalid", str(error))]) from None
 
 
 def _read_day(query: Mapping[str, Any], name: str) -> date | None:
@@ -152,5 +158,8 @@ class ComparisonReportView(ReportView):
     )
     def get(self, request: Request) -> HttpResponse:
         query, scope = self.read(request)
-        first, second = (query.get(name, "") for name in ("first", "second"))
-        return self.render(figures.build_comparison(scope, query.get("by", "cohort"), first, second))
+        by = query.get("by", "cohort")
+        sides = {name: query[name] for name in ("first", "second") if query.get(name)}
+        if by == "release":
+            sides = {name: _find_version(name, value) for name, value in sides.items()}
+        return self.render(figures.build_comparison(scope, by, sides.get("first", ""), sides.get("second", "")))

@@ -14,6 +14,7 @@ from analytics.rollups.models import OpDaily
 from demo.traffic import activity, turns
 from gateway.access import api_keys
 from gateway.models import Client, Scope
+from registry.models import Release
 from tests.support.clients.api import Api, assert_refused
 from tests.support.loops import for_each
 from tests.support.rows.analytics_rows import store_contents
@@ -108,6 +109,23 @@ def test_comparison_has_both_sides(demo_activity: None, make_reader: Callable[..
     assert failure_rate["second"] == {"hits": side.failed, "total": side.calls, "rate": side.failure_rate}
     assert failure_rate["interval"]["low"] <= failure_rate["difference"] <= failure_rate["interval"]["high"]
     assert read_report(api, "compare?by=release&model=none")["first"] is None
+
+
+def test_releases_can_be_named_by_their_number(demo_activity: None, make_reader: Callable[..., Api]) -> None:
+    api = make_reader()
+    first, second = Release.objects.order_by("-number")[:2]
+
+    report = read_report(api, f"compare?by=release&first=r{first.number}&second={second.version[:12]}")
+
+    assert (report["first"], report["second"]) == (first.version, second.version)
+    assert read_report(api, f"overview?release=r{first.number}") == read_report(
+        api, f"overview?release={first.version}"
+    )
+
+
+@for_each("query", ["compare?by=release&first=r99", "overview?release=r99", "compare?by=release&second=unknown"])
+def test_unknown_release_is_an_error(live_catalog: Any, make_reader: Callable[..., Api], query: str) -> None:
+    assert_refused(make_reader().get(f"reports/{query}"), 400, "malformed_call")
 
 
 @for_each("name", NAMES)
