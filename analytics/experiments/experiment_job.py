@@ -79,7 +79,9 @@ def _find_hold_reason(experiment: Experiment, figures: Mapping[str, Any], at: da
         return "The arms do not have the planned numbers of users: assignment or recording is broken.", f"{counts}."
     for each in figures["guardrails"]:
         if each["kind"] == "signal" and each["verdict"] == ArmVerdict.WORSE:
-            reason = f"{METRICS[each['metric']].title}: clearly worse than in the control. Decide whether you accept that."
+            reason = (
+                f"{METRICS[each['metric']].title}: clearly worse than in the control. Decide whether you accept that."
+            )
             return reason, f"{_describe_comparison(each)}."
     if warning := _warn_by_calls(figures):
         return warning

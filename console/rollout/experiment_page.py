@@ -7,8 +7,9 @@ from typing import Any
 
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
+from django.utils.text import capfirst, get_text_list
 
-from analytics.experiments import metric_text, results, verdict_text
+from analytics.experiments import guarded_steps, metric_text, results, verdict_text
 from analytics.experiments.metrics import METRICS
 from analytics.experiments.results import SAMPLE_RATIO_ALPHA
 from analytics.experiments.verdict_text import ExperimentVerdict
@@ -49,6 +50,7 @@ def build_page(request: HttpRequest, experiment: Experiment, at: datetime, *, ma
         "verdict": verdict,
         "facts": _list_facts(experiment, history),
         "audience": describe_audience(experiment),
+        "plan": _list_plan(experiment),
         "measured_at": latest.time if latest else None,
         "steps": _list_steps(request, experiment, at, verdict) if may_change else [],
         "seen": experiment_steps.describe_state(experiment),
@@ -76,6 +78,20 @@ def describe_audience(experiment: Experiment) -> str:
     if experiment.is_guarded:
         return f"{experiment.step_percent:g}% of the {users}, and as many in the control."
     return f"{float(experiment.share):g}% of the {users}." if experiment.share < 100 else f"All {users}."
+
+
+def _list_plan(experiment: Experiment) -> list[tuple[str, str]]:
+    """Return what is compared and how it is judged, by its label."""
+    control, *arms = verdict_text.name_arms(experiment).values()
+    plan = [
+        ("Arms", f"{capfirst(control)} is the control, compared with {get_text_list(arms, 'and')}"),
+        ("Primary metric", METRICS[experiment.primary_metric].title),
+        ("Smallest effect", f"{float(experiment.smallest_effect):g}% of the primary metric"),
+        ("Guardrails", ", ".join(METRICS[name].title for name in experiment.guardrails) or "none"),
+        ("Signals", ", ".join(METRICS[name].title for name in experiment.signals) or "none"),
+        ("Counts in full", f"{experiment.call_limit:,} calls of one user"),
+    ]
+    return [*plan, ("Steps", guarded_steps.format_steps(experiment.steps))] if experiment.is_guarded else plan
 
 
 def build_band(experiment: Experiment, history: Sequence[tuple[Any, ...]]) -> DifferenceBand | None:

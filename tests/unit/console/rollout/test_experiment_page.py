@@ -73,6 +73,7 @@ def test_page_of_a_step_says_how_many_are_in_it_and_not_that_all_are(admin_clien
 
     assert "20% of the users who are not in an earlier cohort, and as many in the control." in page
     assert "Holds it" in page
+    assert "20% 4 h, 50% 8 h" in page
     assert "split as planned" not in page  # nobody came
 
 
@@ -84,6 +85,14 @@ def test_signal_of_an_experiment_without_steps_holds_nothing(admin_client: HttpC
 
     assert "Asks you" in page
     assert "Holds it" not in page
+
+
+def test_page_says_what_is_compared_before_there_are_figures(admin_client: HttpClient) -> None:
+    page = read_page(admin_client, create_experiment(timezone.now(), guardrails=["failure_rate"], signals=["latency"]))
+
+    assert "Surface legacy is the control, compared with surface hybrid" in page
+    assert "<dt>Primary metric</dt><dd>Failure rate</dd>" in page
+    assert "<dt>Signals</dt><dd>Latency of a call</dd>" in page
 
 
 def test_ship_is_the_main_button_only_if_the_verdict_speaks_for_it(

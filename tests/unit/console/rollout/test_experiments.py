@@ -111,7 +111,9 @@ def test_plan_without_a_name_is_shown(admin_client: HttpClient) -> None:
     add_history()
     form = fill_in_new(admin_client, name="")
 
-    assert "70 within a week and 280 within 28 days" in read_text(admin_client.post(reverse("admin:analytics_experiment_add_plan"), form))
+    assert "70 within a week and 280 within 28 days" in read_text(
+        admin_client.post(reverse("admin:analytics_experiment_add_plan"), form)
+    )
 
 
 @pytest.mark.parametrize(
