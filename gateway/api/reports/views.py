@@ -25,6 +25,8 @@ from gateway.models import Scope
 from registry.jsonschema.dialect import Schema
 from registry.releases import stored_releases
 
+UNKNOWN_RELEASE = "No release has this version or number. Choose one as the page of a release shows it."
+
 
 def read_scope(query: Mapping[str, Any], caller: Caller) -> ReportFilter:
     """Return the filter of a report: the period and values that were sent, of the client's own calls.
@@ -61,8 +63,8 @@ def _find_version(name: str, release: str) -> str:
     """Return the version of a release such as "r12", or of its first characters. Raises InvalidRequestError."""
     try:
         return str(stored_releases.find_release(release).version)
-    except stored_releases.UnknownRelease as error:
-        raise requests.build_query_error([FieldError(f"/{name}", "invalid", str(error))]) from None
+    except stored_releases.UnknownRelease:
+        raise requests.build_query_error([FieldError(f"/{name}", "invalid", UNKNOWN_RELEASE)]) from None
 
 
 def _read_day(query: Mapping[str, Any], name: str) -> date | None:
