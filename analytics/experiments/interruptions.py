@@ -43,6 +43,19 @@ def find_changed_release(experiment: Experiment) -> Interruption | None:
     return _find_live_change(experiment, variants) if LIVE in variants else None
 
 
+def find_control_release(experiment: Experiment) -> str:
+    """Return what LIVE stands for in a started experiment: LIVE, or the version that was live when another replaced it.
+
+    So its figures name what they are of whenever they are read.
+    """
+    if experiment.flag_id != FlagKey.RELEASE or experiment.started_at is None:
+        return LIVE
+    first, last = _find_live_changes(experiment)
+    if first is None or last is None or first.changes["live"][0] == last.changes["live"][1]:
+        return LIVE
+    return str(first.changes["live"][0] or LIVE)
+
+
 def _find_switched_off(experiment: Experiment) -> Interruption | None:
     if not experiment.flag.is_on:
         entry = _find_entry(experiment, "flag", experiment.flag_id)
@@ -63,9 +76,7 @@ def _find_switched_off(experiment: Experiment) -> Interruption | None:
 
 def _find_live_change(experiment: Experiment, variants: list[str]) -> Interruption | None:
     """Return the release that replaced the control's: the arms no longer differ by what was to be compared."""
-    changes = AuditEntry.objects.filter(kind="release", action__in=(Action.PUBLISHED, Action.MADE_LIVE))
-    entries = changes.filter(time__gt=experiment.started_at).order_by("id")
-    first, last = entries.first(), entries.last()
+    first, last = _find_live_changes(experiment)
     if first is None or last is None or first.changes["live"][0] == last.changes["live"][1]:
         return None
     version = last.changes["live"][1]
@@ -74,6 +85,13 @@ def _find_live_change(experiment: Experiment, variants: list[str]) -> Interrupti
         return Interruption(f"{name} was made live for everyone{_name_actor(last)}.", first.time)
     reason = f"{name} went live{_name_actor(last)}, so the control reads something else than at the start."
     return Interruption(f"{reason} Review the draft and release it step by step again.", first.time)
+
+
+def _find_live_changes(experiment: Experiment) -> tuple[AuditEntry | None, AuditEntry | None]:
+    """Return the first and the last time since the start that a release was made live."""
+    changes = AuditEntry.objects.filter(kind="release", action__in=(Action.PUBLISHED, Action.MADE_LIVE))
+    entries = changes.filter(time__gt=experiment.started_at).order_by("id")
+    return entries.first(), entries.last()
 
 
 def _find_entry(experiment: Experiment, kind: str, name: str) -> AuditEntry | None:

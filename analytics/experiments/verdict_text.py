@@ -7,10 +7,11 @@ from typing import Any
 
 from django.utils.text import capfirst
 
-from analytics.experiments import arm_text, metric_text
+from analytics.experiments import arm_text, interruptions, metric_text
 from analytics.experiments.metrics import METRICS
 from analytics.experiments.results import SAMPLE_RATIO_ALPHA
 from analytics.experiments.statistics import MIN_SUBJECTS, ArmVerdict
+from analytics.flags import LIVE
 from analytics.rollout.experiments import Experiment
 
 NO_DIFFERENCE = "no difference beyond chance"
@@ -98,7 +99,11 @@ def name_arms(experiment: Experiment) -> dict[str, str]:
     arms = experiment.list_arms()
     if len({arm.variant for arm in arms}) < len(arms):
         return {arm.name: arm.name for arm in arms}
-    return {arm.name: arm_text.name_variant(experiment.flag_id, arm.variant) for arm in arms}
+    live = interruptions.find_control_release(experiment)
+    return {
+        arm.name: arm_text.name_variant(experiment.flag_id, live if arm.variant == LIVE else arm.variant)
+        for arm in arms
+    }
 
 
 def describe_change(row: Mapping[str, Any]) -> str:
@@ -107,9 +112,12 @@ def describe_change(row: Mapping[str, Any]) -> str:
     if row["value"] is None or row["control"] is None:
         return "No data"
     if row["verdict"] == ArmVerdict.WAIT:
-        return f"Wait: {' and '.join(f'{users:,}' for users in row['users'])} users with data, of {MIN_SUBJECTS} each"
+        users = " and ".join(f"{count:,}" for count in row["users"])
+        return f"Wait: {users} users with data; {MIN_SUBJECTS} each are needed"
     if row["low"] is None or row["high"] is None:
         return capfirst(NO_DIFFERENCE if row["verdict"] == ArmVerdict.NONE else row["verdict"])
+    if row["low"] == row["high"] == 0:
+        return "No difference seen"  # everyone was alike, which does not say that all others will be
     if row["verdict"] == ArmVerdict.NONE:
         interval = metric_text.format_range(metric, row["low"], row["high"], with_unit=True)
         is_clear_alone = not row["low"] <= 0 <= row["high"]

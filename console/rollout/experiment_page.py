@@ -147,7 +147,7 @@ def _describe_progress(planned: int, users: int, history: Sequence[tuple[datetim
     if not planned:
         return [f"{users:,} users"]
     days = verdict_text.estimate_days_left(planned, history)
+    if users >= planned:
+        return [f"{users:,} users: the {planned:,} planned ones have come"]
     facts = [f"{users:,} of {planned:,} planned users"]
-    if days == 0:
-        return [*facts, "the planned users have come"]
     return [*facts, f"about {days} day{'' if days == 1 else 's'} left"] if days else facts

@@ -8,10 +8,10 @@ from django.urls import reverse
 from django.utils.html import escape
 from django.utils.text import capfirst
 
-from analytics.experiments import metric_text, verdict_text
+from analytics.experiments import interruptions, metric_text, verdict_text
 from analytics.experiments.metrics import METRICS
 from analytics.experiments.statistics import ArmVerdict
-from analytics.flags import FlagKey
+from analytics.flags import LIVE, FlagKey
 from analytics.rollout.experiments import Experiment
 from console.reports.parts.tables import ReportCell, ReportColumn, ReportTable
 from core.admin import charts
@@ -75,9 +75,10 @@ def find_copy_url(experiment: Experiment, arm: str = "") -> str:
     arms = experiment.list_arms()
     if experiment.flag_id != FlagKey.RELEASE:
         return ""
-    live = stored_releases.get_live_version()
+    live = interruptions.find_control_release(experiment)
+    live = stored_releases.get_live_version() if live == LIVE else live
     own = next((each for each in arms if each.name == arm), arms[-1])
-    before, after = (live if each.variant == "live" else each.variant for each in (arms[0], own))
+    before, after = (live if each.variant == LIVE else each.variant for each in (arms[0], own))
     if before == after or Release.objects.filter(pk__in=[before, after]).count() < 2:
         return ""
     return f"{reverse('admin:registry_release_compare')}?{urlencode({'before': before, 'after': after})}"

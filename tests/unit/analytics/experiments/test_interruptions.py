@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from analytics.experiments import experiment_job, lifecycle
+from analytics.experiments import experiment_job, lifecycle, verdict_text
 from analytics.experiments.lifecycle import ExperimentRefused
 from analytics.flags import FlagKey
 from analytics.rollout import assignment
@@ -100,3 +100,11 @@ def test_experiment_without_the_live_release_goes_on_when_it_changes() -> None:
     record("release", OTHER, Action.PUBLISHED, live=[OLD, OTHER])
 
     assert supervise(experiment) == ""
+
+
+def test_control_is_named_by_what_it_read_after_another_release_went_live() -> None:
+    experiment = create_guarded_release()
+    assert verdict_text.name_arms(experiment)["tools-control"] == "the live release"
+    record("release", NEW, Action.PUBLISHED, live=[OLD, NEW])
+
+    assert verdict_text.name_arms(experiment)["tools-control"] == f"release {OLD[:12]}"

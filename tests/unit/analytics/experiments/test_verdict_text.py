@@ -144,3 +144,9 @@ def test_experiment_that_ended_without_figures_waits_for_none(experiment: Experi
     experiment.refresh_from_db()
 
     assert verdict_text.describe_verdict(experiment, None).text == "It ended before its first figures."
+
+
+def test_users_who_were_all_alike_prove_no_interval_of_zero_width() -> None:
+    row = NONE | {"metric": "loop_rate", "control": 1.0, "value": 1.0, "difference": 0.0, "low": 0.0, "high": 0.0}
+
+    assert verdict_text.describe_change(row) == "No difference seen"

@@ -87,6 +87,14 @@ def test_signal_of_an_experiment_without_steps_holds_nothing(admin_client: HttpC
     assert "Holds it" not in page
 
 
+def test_more_users_than_planned_are_not_a_part_of_the_planned(
+    admin_client: HttpClient, experiment: Experiment
+) -> None:
+    Experiment.objects.filter(pk=experiment.pk).update(planned_subjects=79)
+
+    assert "120 users: the 79 planned ones have come" in read_page(admin_client, experiment)
+
+
 def test_page_says_what_is_compared_before_there_are_figures(admin_client: HttpClient) -> None:
     page = read_page(admin_client, create_experiment(timezone.now(), guardrails=["failure_rate"], signals=["latency"]))
 
