@@ -40,7 +40,7 @@ def find_changed_release(experiment: Experiment) -> Interruption | None:
             entry = _find_entry(experiment, "release", version)
             reason = f"{capfirst(name_variant(FlagKey.RELEASE, version))} was withdrawn."
             return Interruption(reason, entry.time if entry else None)
-    return _find_live_change(experiment, variants) if LIVE in variants else None
+    return find_live_change(experiment)
 
 
 def find_control_release(experiment: Experiment) -> str:
@@ -74,8 +74,11 @@ def _find_switched_off(experiment: Experiment) -> Interruption | None:
     return None
 
 
-def _find_live_change(experiment: Experiment, variants: list[str]) -> Interruption | None:
+def find_live_change(experiment: Experiment) -> Interruption | None:
     """Return the release that replaced the control's: the arms no longer differ by what was to be compared."""
+    variants = [arm.variant for arm in experiment.list_arms()]
+    if experiment.flag_id != FlagKey.RELEASE or LIVE not in variants:
+        return None
     first, last = _find_live_changes(experiment)
     if first is None or last is None or first.changes["live"][0] == last.changes["live"][1]:
         return None

@@ -12,7 +12,7 @@ from decimal import Decimal
 from django.core.exceptions import ValidationError
 from django.db import transaction
 
-from analytics.experiments.interruptions import find_changed_release
+from analytics.experiments.interruptions import find_changed_release, find_live_change
 from analytics.experiments.metrics import METRICS
 from analytics.flags import FLAGS, FlagKey
 from analytics.rollout.evaluation import BUCKETS
@@ -180,6 +180,8 @@ def decide(
     if decision == Decision.SHIP:
         if arm.variant == experiment.list_arms()[0].variant:
             raise ExperimentRefused("This arm has what the control has: there is nothing to ship.")
+        if changed := find_live_change(experiment):
+            raise ExperimentRefused(changed.reason)
         _ship(experiment, arm, note or f"Experiment {experiment.name}: {arm.name} is shipped.", by=by, at=at)
     else:
         experiment.arms.update(is_on=False)

@@ -80,6 +80,15 @@ def test_another_live_release_ends_it_and_it_cannot_start_again() -> None:
         lifecycle.start_again(experiment, by="pm", at=NOON + 4 * MINUTE)
 
 
+def test_release_does_not_ship_over_another_that_went_live_since() -> None:
+    experiment = create_guarded_release()
+    lifecycle.stop(experiment, "Stopped by mia.", by="mia", at=NOON + MINUTE)
+    record("release", OTHER, Action.PUBLISHED, live=[OLD, OTHER])
+
+    with pytest.raises(ExperimentRefused, match="Review the draft and release it step by step again"):
+        lifecycle.decide(experiment, Experiment.Decision.SHIP, "", by="mia", at=NOON + 4 * MINUTE)
+
+
 def test_release_that_somebody_made_live_for_everyone_ends_it() -> None:
     experiment = create_guarded_release()
     record("release", NEW, Action.PUBLISHED, live=[OLD, NEW])
