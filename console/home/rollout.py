@@ -52,7 +52,7 @@ def build_rollout(request: HttpRequest) -> dict[str, Any]:
     """
     scope = ReportFilter(timezone.now(), days=cohort_facts.DAYS)
     totals_by_cohort = totals.sum_by_value(scope, "cohort")
-    cohorts_by_name = {cohort.name: cohort for cohort in Cohort.objects.select_related("flag")}
+    cohorts_by_name = {cohort.name: cohort for cohort in Cohort.objects.select_related("flag", "experiment")}
     active_names = [cohort.name for cohort in cohorts_by_name.values() if cohort.is_on and cohort.flag.is_on][
         :MAX_COHORTS
     ]

@@ -96,8 +96,8 @@ class CohortVerdict(NamedTuple):
 
 def decide(cohort: Cohort, scope: ReportFilter, sums: dict[str, Totals]) -> CohortVerdict:
     """Return the verdict on a cohort against users in no cohort, from the sums of a period by cohort."""
-    if cohort.flag_id in set(FlagKey) and (same_copy := verdicts.describe_same_copy(cohort)):
-        return CohortVerdict(VerdictBox(same_copy))
+    if cohort.flag_id in set(FlagKey) and (reason := verdicts.explain_no_comparison(cohort)):
+        return CohortVerdict(VerdictBox(reason))
     comparisons = comparison.compare_sides(scope, "cohort", (NO_COHORT, cohort.name), sums)
     verdict = judge(comparisons)
     results = [

@@ -65,7 +65,7 @@ def test_surfaces_are_edited_previewed_published_and_served(
 
     admin = log_in("admin").page
     admin.goto("/admin/")
-    expect(admin.locator("#content")).to_contain_text("Surfaces in use: discovery (")
+    expect(admin.locator("#content")).to_contain_text("Surfaces of cohorts: discovery (")
     expect(admin.get_by_role("link", name="4 discovery names")).to_be_visible()
     expect(admin.locator("#content")).to_contain_text("1 group, 1 agent and 1 pin")
     admin.get_by_role("link", name="Review", exact=True).click()

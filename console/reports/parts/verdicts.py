@@ -164,8 +164,14 @@ def _list_others(prefix: str, comparisons: Sequence[MetricComparison]) -> str:
     return prefix + " and ".join(map(describe_difference, comparisons)) if comparisons else ""
 
 
-def describe_same_copy(cohort: Cohort) -> str:
-    """Return that there is nothing to compare, if the cohort reads what users in no cohort read; "" if it does not."""
+def explain_no_comparison(cohort: Cohort) -> str:
+    """Return why a cohort is not compared with users in no cohort; "" if it is.
+
+    An arm has its own control, and a second verdict would contradict that of its experiment.
+    """
+    experiment = cohort.experiment
+    if experiment and experiment.decision != experiment.Decision.SHIP:
+        return f"{cohort.name} is an arm of the experiment {experiment}, whose page has the verdict."
     if cohort.variant == FLAGS[FlagKey(cohort.flag_id)].default:
         return f"{cohort.name} gets the default, {cohort.variant}, like {EVERYONE_ELSE}. There is nothing to compare."
     if cohort.flag_id != FlagKey.RELEASE:
@@ -180,7 +186,7 @@ def build_sides_verdict(by: str, pair: tuple[str, str], comparisons: Sequence[Me
     other, name = pair
     if by == "cohort" and other == NO_COHORT:
         for cohort in Cohort.objects.filter(name=name, flag__in=list(FlagKey)):
-            if same := describe_same_copy(cohort):
+            if same := explain_no_comparison(cohort):
                 return VerdictBox(same, links=_link_cohort(name))
     verdict = judge(comparisons)
     advice: Mapping[Advice, str] = COHORT_ADVICE

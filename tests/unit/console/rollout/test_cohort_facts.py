@@ -11,7 +11,7 @@ from django.urls import reverse
 from analytics.experiments.cohorts import guardrail
 from analytics.experiments.cohorts.verdicts import Advice
 from analytics.flags import FlagKey
-from analytics.reports.report_filter import NO_COHORT
+from analytics.reports.report_filter import NO_COHORT, ReportFilter
 from analytics.rollout.models import Assignment, Cohort, Subject
 from analytics.rollups.models import SubjectFigures
 from audit import audit_log
@@ -20,7 +20,7 @@ from console.rollout import cohort_facts, cohort_steps
 from tests.support.console.admin_pages import read, read_text
 from tests.support.console.staff import sign_in
 from tests.support.loops import for_each
-from tests.support.rows.experiment_rows import add_figures
+from tests.support.rows.experiment_rows import add_figures, create_experiment
 
 pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
 
@@ -255,3 +255,14 @@ def test_steps_follow_from_the_verdict(
     cohort.refresh_from_db()
 
     assert [each.label for each in cohort_steps.list_steps(cohort, advice)] == labels
+
+
+def test_arm_of_an_experiment_has_no_verdict_beside_that_of_its_experiment() -> None:
+    arm = create_experiment(AT, name="tools").list_arms()[1]
+    add_figures("", [0] * 20, at=AT)
+    add_figures(arm.name, [9] * 20, at=AT)
+
+    verdict = cohort_facts.decide(arm, ReportFilter(AT), {})
+
+    text = "tools-b is an arm of the experiment tools, whose page has the verdict."
+    assert (verdict.box.text, verdict.advice) == (text, None)
