@@ -28,12 +28,12 @@ def describe_rule(rule: AlertRule) -> str:
     return f"{sentence[0].upper()}{sentence[1:]}{period}{scope}."
 
 
-def describe_measurement(rule: AlertRule, measurement: Measurement) -> str:
+def describe_measurement(rule: AlertRule, measurement: Measurement, *, within: str = "the last ") -> str:
     """Return what was measured: "100% of 5 calls failed in the last 60 minutes."."""
     is_slow = rule.metric == AlertMetric.SLOW_CALLS
     value = _format_share(measurement.value) if is_slow else format_value(rule, measurement.value)
     sentence = _fill_in(rule, value, f"{measurement.count:,}", is_one=measurement.value == 1)
-    period = f" in the last {_format_minutes(rule.minutes)}" if rule.declaration.max_minutes else ""
+    period = f" in {within}{_format_minutes(rule.minutes)}" if rule.declaration.max_minutes else ""
     return f"{sentence}{period}."
 
 
@@ -45,8 +45,8 @@ def _fill_in(rule: AlertRule, value: str, count: str, *, is_one: bool = False) -
 
 
 def describe_worst(alert: Alert) -> str:
-    """Return the worst measurement of an alert."""
-    return describe_measurement(alert.rule, Measurement(alert.worst_value, alert.worst_count))
+    """Return the worst measurement of an alert, which may be long ago: "100% of 5 calls failed in 60 minutes."."""
+    return describe_measurement(alert.rule, Measurement(alert.worst_value, alert.worst_count), within="")
 
 
 def describe_latest(alert: Alert) -> str:

@@ -37,9 +37,15 @@ def test_page_says_what_happened_and_what_to_do(admin_client: HttpClient) -> Non
     text = read_text(admin_client.get(reverse("admin:alerts")))
 
     assert "An op fails: shop." in text
-    assert "62.5% of 8 calls failed in the last 60 minutes. At worst: 100% of 5 calls failed" in text
+    assert "62.5% of 8 calls failed in the last 60 minutes. At worst: 100% of 5 calls failed in 60 minutes." in text
     assert "</strong> Look at the failed calls." in text
     assert "Call the shop team." in text
+
+
+def test_page_says_once_what_is_as_bad_as_at_worst(admin_client: HttpClient) -> None:
+    open_alert(value=100.0, count=70)
+
+    assert "At worst: " not in read_text(admin_client.get(reverse("admin:alerts")))
 
 
 def test_home_shows_open_alerts_first_and_none_in_a_line(admin_client: HttpClient) -> None:
