@@ -18,6 +18,7 @@ from django.utils.safestring import SafeString
 
 BAND = 100  # height of a band, in SVG units
 BAR = 200  # width in SVG units; the drawing scales to its container
+MIN_INTERVAL = 3  # of an interval, so that it can be seen
 TABLE_HINT = "The table below has all values."
 FormatValue = Callable[[float], str]
 
@@ -40,14 +41,15 @@ def draw_interval(low: float, high: float, limit: float, *, kind: str = "none") 
     """
     scale = BAR / 2 / limit
     left, right = (BAR / 2 + max(-limit, min(limit, value)) * scale for value in (low, high))
+    width = max(MIN_INTERVAL, right - left)
     return format_html(
         '<svg class="chart-bar" viewBox="0 0 {} 12" preserveAspectRatio="none" aria-hidden="true">'
         '<rect class="chart-interval--{}" x="{}" y="3" width="{}" height="6"/>'
         '<rect class="chart-zero" x="{}" width="1.5" height="12"/></svg>',
         BAR,
         kind,
-        round(left, 1),
-        round(max(1.5, right - left), 1),
+        round(min(left, BAR - width), 1),  # one beyond the axis is a mark at its edge
+        round(width, 1),
         BAR / 2 - 0.75,
     )
 

@@ -41,3 +41,9 @@ def test_span_stays_inside_its_area_and_can_be_seen(start: float, length: float)
     assert width >= 3
     assert left + width <= charts.BAR + 0.2
     assert span.get("class") == "chart-failed"
+
+
+def test_interval_beyond_the_axis_is_a_mark_at_its_edge() -> None:
+    bar, _ = parse_svg(charts.draw_interval(2.0, 6.0, 1.0, kind="worse")).iter("rect")
+
+    assert (float(bar.attrib["x"]), float(bar.attrib["width"])) == (charts.BAR - 3, 3)
