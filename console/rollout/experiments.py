@@ -40,7 +40,7 @@ def is_draft(experiment: Experiment | None) -> bool:
 class ExperimentAdmin(ExperimentStepMixin, LivePreviewAdmin, AuditedAdmin):
     """A draft is a form. A running experiment is a page of results, whose plan cannot change."""
 
-    empty = "No experiments yet. One compares two variants on equal users, and says when you may believe it."
+    empty = "An experiment compares variants on users drawn by lot, and says when a difference is more than chance."
     audit_kind = "experiment"
     preview_path = "plan"
     form = ExperimentForm
@@ -233,7 +233,7 @@ class ExperimentAdmin(ExperimentStepMixin, LivePreviewAdmin, AuditedAdmin):
 
 @admin.register(ModelPrice)
 class ModelPriceAdmin(AuditedAdmin):
-    empty = "No prices yet. All models cost GATEWAY_DOLLARS_PER_MILLION_TOKENS, until you add a model family here."
+    empty = "Experiments count all models at GATEWAY_DOLLARS_PER_MILLION_TOKENS, until you add a model family here."
     audit_kind = "price"
     list_display = ["family", "dollars_per_million"]
     fields = ["family", "dollars_per_million"]
