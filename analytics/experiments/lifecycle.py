@@ -260,6 +260,8 @@ def start_again(experiment: Experiment, *, by: str, at: datetime) -> Experiment:
         create_experiment(again, [ArmPlan(arm.variant, arm.weight) for arm in arms], rules, by=by, at=at)
         again.arms.update(salt=arms[0].salt)  # the same users get the same arm
         start(again, by=by, at=at)
+        if experiment.state == State.STOPPED:  # else it would wait for a decision that was made
+            decide(experiment, Decision.DROP, f"Started again as {again.name}.", by=by, at=at)
     again.refresh_from_db()
     return again
 

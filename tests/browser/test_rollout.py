@@ -214,7 +214,7 @@ def test_manager_plans_starts_looks_and_decides_in_a_few_clicks(log_in: Callable
     page.reload()
     expect(page.locator(".verdict").first).to_contain_text("Surface hybrid fails")
     expect(page.locator(".chart-band")).to_be_visible()
-    expect(page.locator("#content")).to_contain_text("split as planned")
+    expect(page.locator("#content")).to_contain_text("split within chance")
     assert manager.find_accessibility_faults() == []
 
     ship = page.locator(".verdict-steps details", has_text="Ship hybrid")

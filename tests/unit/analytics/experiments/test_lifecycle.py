@@ -120,6 +120,8 @@ def test_experiment_that_starts_again_has_the_same_users_and_figures_of_its_own(
     again = lifecycle.start_again(experiment, by="pm", at=NOON + 2 * HOUR)
 
     assert (again.name, again.state, again.started_at) == ("tools-2", "running", NOON + 2 * HOUR)
+    experiment.refresh_from_db()
+    assert (experiment.state, experiment.note) == ("decided", "Started again as tools-2.")  # it waits for nobody
     assert {user: arm.removeprefix("tools-2-") for user, arm in assign().items()} == before
 
 

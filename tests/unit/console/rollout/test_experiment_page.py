@@ -57,7 +57,7 @@ def test_page_says_the_verdict_and_what_stands_behind_it(admin_client: HttpClien
     assert "Surface hybrid fails 20.0 points less than surface legacy (" in page
     assert "You may look at this at any time." in page
     assert "120 of 600 planned users" in page
-    assert "split as planned" in page
+    assert "split within chance" in page
     assert "Nobody was seen in two arms." in page
     assert "Failure rate by op, exploratory" in page
     assert "onto.<wbr>task.<wbr>get" in page
@@ -74,7 +74,7 @@ def test_page_of_a_step_says_how_many_are_in_it_and_not_that_all_are(admin_clien
     assert "20% of the users who are not in an earlier cohort, and as many in the control." in page
     assert "Holds it" in page
     assert "20% 4 h, 50% 8 h" in page
-    assert "split as planned" not in page  # nobody came
+    assert "split within chance" not in page  # nobody came
 
 
 def test_signal_of_an_experiment_without_steps_holds_nothing(admin_client: HttpClient) -> None:
