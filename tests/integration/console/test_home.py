@@ -142,7 +142,7 @@ def test_home_needs_few_queries(api: Api, admin_client: HttpClient, django_asser
     change_op()
     read_home(admin_client)
 
-    with django_assert_max_num_queries(37):
+    with django_assert_max_num_queries(38):
         read_home(admin_client)
 
 
