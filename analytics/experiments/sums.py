@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from itertools import combinations_with_replacement
 from typing import Any
 
+from django.core.exceptions import EmptyResultSet
 from django.db import connection
 from django.db.models import F, FloatField, Model, Q, QuerySet, Value
 from django.db.models.functions import Cast, Coalesce
@@ -73,7 +74,10 @@ def _sum_source(
         for number, metric in enumerate(metrics):
             for name, aggregate in zip(names, (metric.numerator, metric.denominator), strict=True):
                 columns[f"{name}{number}"] = _sum_within(aggregate, condition)
-    query, parameters = inner.annotate(**columns).query.sql_with_params()
+    try:
+        query, parameters = inner.annotate(**columns).query.sql_with_params()
+    except EmptyResultSet:  # no row can match
+        return
     share = "CASE WHEN size_{0} > %s THEN %s / size_{0} ELSE 1.0 END AS share_{0}"
     shares = ", ".join(share.format(names) for names in periods)
     scaled = ", ".join(

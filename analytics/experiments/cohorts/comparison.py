@@ -19,7 +19,7 @@ from analytics.experiments.statistics import MIN_SUBJECTS, ArmMoments, ArmResult
 from analytics.experiments.sums import RowsOf, Span
 from analytics.reports import totals
 from analytics.reports.op_figures import OpFigures
-from analytics.reports.report_filter import NO_COHORT, ReportFilter, match_cohort
+from analytics.reports.report_filter import NO_COHORT, ReportFilter
 from analytics.reports.totals import Totals
 from analytics.rollups.models import SubjectFigures
 from analytics.turns.models import Feedback, Turn
@@ -126,7 +126,9 @@ def compare_sides(
     """Return the comparison of every metric of two cohorts or releases. New users come as fast as so far on both."""
     scope = scope.narrow(by, "")
     days = min(totals.count_active_days(scope.narrow(by, name)) for name in pair)
-    sides = sums.sum_metrics_by(COMPARED, _select_sides(scope, by, pair), _get_span(scope), by=_tell_sides(by, pair))
+    conditions = _match_sides(scope, by, pair)
+    rows = _select_sides(scope, conditions)
+    sides = sums.sum_metrics_by(COMPARED, rows, _get_span(scope), by=_tell_sides(conditions))
     first, second = (sides.get(side, {}) for side in SIDES)
     pairs = {metric.name: (first.get(metric.name, NOBODY), second.get(metric.name, NOBODY)) for metric in COMPARED}
     results = {metric.name: _compare(metric, *pairs[metric.name]) for metric in COMPARED}
@@ -156,8 +158,9 @@ def compare_sides(
 def find_changed_ops(scope: ReportFilter, by: str, pair: tuple[str, str], *, limit: int = 10) -> list[OpChange]:
     """Return the ops whose failure rate differs beyond the chance of so many ops, largest difference first."""
     scope = scope.narrow(by, "")
-    rows: RowsOf = {SubjectFigures: _select_sides(scope, by, pair)[SubjectFigures]}
-    side_and_op = Concat(_tell_sides(by, pair), Value(" "), F("op"))
+    conditions = _match_sides(scope, by, pair)
+    rows: RowsOf = {SubjectFigures: _select_sides(scope, conditions)[SubjectFigures]}
+    side_and_op = Concat(_tell_sides(conditions), Value(" "), F("op"))
     sums_by_part = sums.sum_metrics_by([FAILURE_RATE], rows, _get_span(scope), by=side_and_op)
     moments: dict[str, dict[str, ArmMoments]] = {side: {} for side in (*SIDES, BOTH)}
     for part, own in sums_by_part.items():
@@ -205,9 +208,20 @@ def find_worst_op(scope: ReportFilter, figures_by_op: Mapping[str, OpFigures]) -
     return None
 
 
-def _select_sides(scope: ReportFilter, by: str, pair: tuple[str, str]) -> dict[type[Model], QuerySet[Any]]:
+def _match_sides(scope: ReportFilter, by: str, pair: tuple[str, str]) -> tuple[Q, Q]:
+    """Return a condition for the rows of each side. Rows store up to three cohorts: look up their texts once."""
+    if by != "cohort":
+        return Q(**{by: pair[0]}), Q(**{by: pair[1]})
+    texts = set(scope.select_daily_figures().values_list("cohort", flat=True).distinct())
+    first, second = (
+        sorted(text for text in texts if (name in text.split() if name != NO_COHORT else not text)) for name in pair
+    )
+    return Q(cohort__in=first), Q(cohort__in=second)
+
+
+def _select_sides(scope: ReportFilter, conditions: tuple[Q, Q]) -> dict[type[Model], QuerySet[Any]]:
     """Return the rows of both sides together, so that they are read once."""
-    either = _match(by, pair[0]) | _match(by, pair[1])
+    either = conditions[0] | conditions[1]
     return {
         SubjectFigures: scope.select_subject_figures().filter(either),
         Turn: scope.select_turns().filter(either),
@@ -215,15 +229,11 @@ def _select_sides(scope: ReportFilter, by: str, pair: tuple[str, str]) -> dict[t
     }
 
 
-def _tell_sides(by: str, pair: tuple[str, str]) -> Case:
+def _tell_sides(conditions: tuple[Q, Q]) -> Case:
     """Return which side a row is of. What two cohorts decided together, each for its flag, is of neither."""
-    first, second = (_match(by, name) for name in pair)
+    first, second = conditions
     sides = [When(first & second, then=Value(BOTH)), When(first, then=Value(SIDES[0]))]
     return Case(*sides, default=Value(SIDES[1]), output_field=CharField())
-
-
-def _match(by: str, name: str) -> Q:
-    return match_cohort(name) if by == "cohort" else Q(**{by: name})
 
 
 def _get_span(scope: ReportFilter) -> Span:

@@ -86,6 +86,24 @@ def test_every_metric_is_compared() -> None:
     assert {each.difference for each in comparisons} == {None}
 
 
+def test_cohorts_are_found_beside_those_of_other_flags_and_both_together_count_on_no_side() -> None:
+    for cohorts, failures in (("copy-a", [1, 2]), ("pilot copy-a", [1, 2]), ("copy-b", [1, 2]), ("copy-a copy-b", [9])):
+        values: dict[str, Any] = {"cohort": cohorts, "op": "onto.task.get", "is_settled": True}
+        OpDaily.objects.create(day=NOON.date(), calls=10, **values)
+        SubjectFigures.objects.bulk_create(
+            SubjectFigures(
+                subject=f"{cohorts}-{user}", begin=NOON, calls=10, failed=failures[user % len(failures)], **values
+            )
+            for user in range(20)
+        )
+    scope = ReportFilter(NOON, days=7)
+
+    for first, second, subjects in (("copy-a", "copy-b", (40, 20)), ("-", "nobody", (0, 0))):
+        totals_by_side = totals.sum_by_value(scope, "cohort")
+        rate = comparison.compare_sides(scope, "cohort", (first, second), totals_by_side)[0]
+        assert rate.subjects == subjects
+
+
 def test_turns_are_compared_by_their_users() -> None:
     for release, succeeding in (("r1", 5), ("r2", 9)):
         Turn.objects.bulk_create(
