@@ -14,7 +14,7 @@ from analytics.flags import FlagKey
 from analytics.rollout.evaluation import Attribute, Operator
 from analytics.rollout.models import Cohort, CohortRule
 from benchmarks import servers
-from benchmarks.surfaces.plan import SURFACES, EvaluationPlan
+from benchmarks.surfaces.plan import STAND_INS, SURFACES, EvaluationPlan
 from benchmarks.surfaces.relative_dates import RelativeDates
 from chat.gateway.client import Credentials
 from gateway.access import api_keys
@@ -41,7 +41,7 @@ def build_variables(plan: EvaluationPlan, folder: Path) -> dict[str, str]:
         "WEB_SEARCH_URL": "",
         "LOG_LEVEL": "WARNING",
         "MALLOC_ARENA_MAX": "2",
-        **({"LLM_BASE_URL": ""} if plan.model == "scripted" else {"CHAT_MODEL_TIER": plan.model}),
+        **({"LLM_BASE_URL": ""} if plan.model in STAND_INS else {"CHAT_MODEL_TIER": plan.model}),
     }
 
 

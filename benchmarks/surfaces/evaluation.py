@@ -14,10 +14,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from django.conf import settings
+from django.test.utils import override_settings
 
 from benchmarks.surfaces import environment, report
+from benchmarks.surfaces.adversary import AdversaryServer, Habit
 from benchmarks.surfaces.evaluation_tasks import EvaluationTask, load_tasks
-from benchmarks.surfaces.plan import EvaluationPlan
+from benchmarks.surfaces.plan import ADVERSARY, SCRIPTED, STAND_INS, EvaluationPlan
 from benchmarks.surfaces.report import Evaluation
 from benchmarks.surfaces.sessions import SessionResult, SessionRunner
 from benchmarks.surfaces.workspaces import WorkspaceTemplate
@@ -27,7 +29,7 @@ from registry.releases import stored_releases
 MILLION = 1_000_000
 INTERRUPTED = "interrupted by Ctrl-C."
 
-Job = tuple[EvaluationTask, str, int]
+Job = tuple[EvaluationTask, str, int, str]
 
 
 def run_evaluation(plan: EvaluationPlan) -> int:
@@ -39,8 +41,12 @@ def run_evaluation(plan: EvaluationPlan) -> int:
     key = environment.prepare_database(plan.surfaces, at=started_at)
     runner = SessionRunner(WorkspaceTemplate(started_at.date()))
     sessions: list[SessionResult] = []
+    repeated = dict[str, int]()
     with environment.serve_gateway(key):
-        stopped = _run_jobs(plan, tasks, runner, sessions, prices)
+        if plan.model == ADVERSARY:
+            stopped = _run_habits(plan, tasks, runner, sessions, prices, repeated)
+        else:
+            stopped = _run_jobs(plan, tasks, runner, sessions, prices)
     live = stored_releases.get_live_release()
     evaluation = Evaluation(
         plan=plan,
@@ -51,6 +57,7 @@ def run_evaluation(plan: EvaluationPlan) -> int:
         stopped=stopped,
         tasks=tasks,
         sessions=sessions,
+        repeated_requests=repeated,
     )
     if plan.output:
         Path(plan.output).write_text(json.dumps(report.build_json(evaluation), indent=1, ensure_ascii=False) + "\n")
@@ -60,8 +67,8 @@ def run_evaluation(plan: EvaluationPlan) -> int:
 
 
 def get_prices(model: str) -> tuple[float, float]:
-    """Return the dollars per million tokens in and out. Those of the scripted model are the fast tier's."""
-    if model == "scripted":
+    """Return the dollars per million tokens in and out. Those of the stand-ins are the fast tier's."""
+    if model in STAND_INS:
         return (
             float(settings.LLM_FAST_DOLLARS_PER_MILLION_INPUT_TOKENS),
             float(settings.LLM_FAST_DOLLARS_PER_MILLION_OUTPUT_TOKENS),
@@ -72,7 +79,33 @@ def get_prices(model: str) -> tuple[float, float]:
 
 def get_model_name(model: str) -> str:
     """Return the name of the model as the endpoint knows it."""
-    return model if model == "scripted" else llm.get_endpoint(llm.Tier(model)).model.name
+    return model if model in STAND_INS else llm.get_endpoint(llm.Tier(model)).model.name
+
+
+def _run_habits(
+    plan: EvaluationPlan,
+    tasks: list[EvaluationTask],
+    runner: SessionRunner,
+    sessions: list[SessionResult],
+    prices: tuple[float, float],
+    repeated: dict[str, int],
+) -> str:
+    """Run all sessions with each habit of the stand-in, and count the requests that the chat sent twice.
+
+    Return why it ended early, empty if it did not.
+    """
+    server = AdversaryServer()
+    with override_settings(LLM_BASE_URL=server.start(), LLM_MODEL=SCRIPTED, LLM_FAST_MODEL=""):
+        try:
+            for habit in Habit:
+                server.habit, before = habit, server.repeated_requests
+                stopped = _run_jobs(plan, tasks, runner, sessions, prices, habit)
+                repeated[habit] = server.repeated_requests - before
+                if stopped:
+                    return stopped
+        finally:
+            server.stop()
+    return ""
 
 
 def _run_jobs(
@@ -81,14 +114,18 @@ def _run_jobs(
     runner: SessionRunner,
     sessions: list[SessionResult],
     prices: tuple[float, float],
+    habit: str = "",
 ) -> str:
     """Run all sessions and add their results. Return why it ended early, empty if it did not."""
     # All surfaces of a task one after the other, and repeats last: an evaluation that is stopped compares the same.
     jobs = deque(
-        (task, surface, number + 1) for number in range(plan.repeats) for task in tasks for surface in plan.surfaces
+        (task, surface, number + 1, habit)
+        for number in range(plan.repeats)
+        for task in tasks
+        for surface in plan.surfaces
     )
-    count = len(jobs)
-    spent, stopped = 0.0, ""
+    count = len(sessions) + len(jobs)
+    spent, stopped = sum(each.dollars for each in sessions), ""
     with ThreadPoolExecutor(plan.parallel) as pool:
         try:
             for result in _run_in_pool(pool, jobs, runner, plan.parallel):
@@ -96,7 +133,8 @@ def _run_jobs(
                 sessions.append(result)
                 spent += result.dollars
                 outcome = "passed" if result.is_success else f"failed: {result.problems[0]}"
-                _print_progress(f"[{len(sessions)}/{count}] {result.task} on {result.surface} {outcome}")
+                name = f"{result.task} with {habit}" if habit else result.task
+                _print_progress(f"[{len(sessions)}/{count}] {name} on {result.surface} {outcome}")
                 if plan.max_dollars is not None and spent >= plan.max_dollars and jobs:
                     jobs.clear()
                     stopped = f"${spent:.2f} were spent, and --max-dollars is {plan.max_dollars:g}."

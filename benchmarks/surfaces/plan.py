@@ -4,7 +4,9 @@ import json
 from dataclasses import asdict, dataclass
 from types import MappingProxyType
 
-MODELS = ("scripted", "main", "fast")
+SCRIPTED, ADVERSARY = "scripted", "adversary"
+MODELS = (SCRIPTED, ADVERSARY, "main", "fast")
+STAND_INS = frozenset({SCRIPTED, ADVERSARY})  # rules without AI, in this process
 
 # What each name puts its sessions on: the variants of the flags `surface` and `tool selection`.
 SURFACES = MappingProxyType(
@@ -20,7 +22,7 @@ NO_NATIVE = (
     "The surface native needs a provider's own tool search, which Chat Completions does not have. The chat speaks Chat "
     "Completions, so native cannot be evaluated with it; leave it out."
 )
-DEFAULT_REPEATS = 5
+DEFAULT_REPEATS = 5  # of the stand-in that misbehaves: one with each habit
 
 
 class InvalidPlan(ValueError):

@@ -1,12 +1,12 @@
 """The report of an evaluation: tables in Markdown, and everything in JSON."""
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from benchmarks.surfaces.evaluation_tasks import EvaluationTask
-from benchmarks.surfaces.plan import EvaluationPlan
+from benchmarks.surfaces.plan import ADVERSARY, SCRIPTED, EvaluationPlan
 from benchmarks.surfaces.sessions import SessionResult
 from benchmarks.surfaces.summaries import (
     SUCCESS,
@@ -18,6 +18,10 @@ from benchmarks.surfaces.summaries import (
 )
 
 DOLLARS_GOAL = 0.03  # a session, with a fast model
+STAND_IN_WORDS = {
+    SCRIPTED: "the scripted model, rules without AI: it shows that the surfaces work, not how well models use them",
+    ADVERSARY: "a stand-in, the scripted model with the habits of models: it shows that the chat bears them",
+}
 MAX_PROBLEMS = 2  # that are shown of one task
 
 
@@ -33,6 +37,7 @@ class Evaluation:
     stopped: str  # why it ended early, empty if it did not
     tasks: Sequence[EvaluationTask]
     sessions: Sequence[SessionResult]
+    repeated_requests: Mapping[str, int] = field(default_factory=dict)  # by habit of the stand-in that misbehaves
 
 
 def build_json(evaluation: Evaluation) -> dict[str, Any]:
@@ -47,6 +52,7 @@ def build_json(evaluation: Evaluation) -> dict[str, Any]:
         "stopped": evaluation.stopped,
         "repeats": evaluation.plan.repeats,
         "surfaces": [asdict(each) for each in summarize_surfaces(evaluation.sessions, surfaces)],
+        "repeated_requests": dict(evaluation.repeated_requests),
         "differences": [asdict(each) for each in compare_surfaces(evaluation.sessions, surfaces)],
         "tasks": [{"name": task.name, "kind": task.kind, "messages": list(task.messages)} for task in evaluation.tasks],
         "sessions": [asdict(each) | {"success": each.is_success} for each in evaluation.sessions],
@@ -60,16 +66,15 @@ def format_markdown(evaluation: Evaluation) -> str:
     parts = [_describe_run(evaluation), _format_summaries(summaries)]
     if differences := compare_surfaces(sessions, plan.surfaces):
         parts.append(_format_differences(differences))
+    if evaluation.repeated_requests:
+        parts.append(_format_habits(evaluation))
     parts += [_format_tasks(evaluation), _format_problems(evaluation)]
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
 def _describe_run(evaluation: Evaluation) -> str:
     plan, (input_price, output_price) = evaluation.plan, evaluation.prices
-    scripted = ", rules without AI: it shows that the surfaces work, not how well models use them"
-    model = f"the scripted model{scripted if plan.model == 'scripted' else ''}"
-    if plan.model != "scripted":
-        model = f"`{evaluation.model}` (tier {plan.model})"
+    model = STAND_IN_WORDS.get(plan.model) or f"`{evaluation.model}` (tier {plan.model})"
     lines = [
         f"Model: {model}.",
         f"Tasks: {len(evaluation.tasks)}. Repeats: {plan.repeats}. Sessions: {len(evaluation.sessions)}.",
@@ -115,6 +120,17 @@ def _format_differences(differences: Sequence[SurfaceDifference]) -> str:
         for each in differences
     ]
     return _format_table(head, rows)
+
+
+def _format_habits(evaluation: Evaluation) -> str:
+    """Return how many tasks succeeded with each habit, and how many requests the chat sent twice."""
+    surfaces = evaluation.plan.surfaces
+    rows = []
+    for habit, repeated in evaluation.repeated_requests.items():
+        own = [session for session in evaluation.sessions if session.habit == habit]
+        counts = [[each.is_success for each in own if each.surface == surface] for surface in surfaces]
+        rows.append([habit, *(f"{sum(each)}/{len(each)}" for each in counts), str(repeated)])
+    return _format_table(["habit", *surfaces, "requests sent twice"], rows)
 
 
 def _format_tasks(evaluation: Evaluation) -> str:

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from benchmarks.surfaces import environment, workspaces
+from benchmarks.surfaces.adversary import MARKUP, TYPED_ANSWERS, Habit
 from benchmarks.surfaces.checks import SessionOutcome, find_problems
 from benchmarks.surfaces.evaluation_tasks import EvaluationTask
 from benchmarks.surfaces.plan import SURFACES
@@ -37,6 +38,7 @@ class SessionResult:
     task: str
     surface: str
     repeat: int
+    habit: str = ""  # of the stand-in that misbehaves
     problems: list[str] = field(default_factory=list)
     rounds: int = 0
     calls: int = 0
@@ -59,9 +61,9 @@ class SessionRunner:
     def __init__(self, template: WorkspaceTemplate) -> None:
         self._template = template
 
-    def run(self, task: EvaluationTask, surface: str, repeat: int) -> SessionResult:
+    def run(self, task: EvaluationTask, surface: str, repeat: int, habit: str = "") -> SessionResult:
         """Run a task once on a surface, in a separate workspace."""
-        result = SessionResult(task.name, surface, repeat)
+        result = SessionResult(task.name, surface, repeat, habit)
         try:
             self._run(task, result)
         except Exception as error:  # the other sessions are worth money, so they go on
@@ -72,7 +74,9 @@ class SessionRunner:
         return result
 
     def _run(self, task: EvaluationTask, result: SessionResult) -> None:
-        subject = f"{environment.get_subject_prefix(result.surface)}{task.name}.{result.repeat}"
+        subject = f"{environment.get_subject_prefix(result.surface)}{task.name}.{result.habit}.{result.repeat}".replace(
+            " ", "_"
+        )
         dates = environment.get_dates()
         self._template.copy_for(subject, today=dates.today)
         before = workspaces.take_snapshot(subject)
@@ -101,8 +105,11 @@ class _Session:
                 call = waiting.order_by("message__position", "position").first()
                 if call is None:
                     break
+                if self._result.habit == Habit.TYPED_ANSWERS and not self._asked_to_confirm:
+                    turn = self._run_turn(TYPED_ANSWERS[self._task.confirm], None)
+                else:
+                    turn = self._run_turn("", None, UserDecision(str(call.pk), self._task.confirm == "approve"))
                 self._asked_to_confirm = True
-                turn = self._run_turn("", None, UserDecision(str(call.pk), self._task.confirm == "approve"))
             if self._errors:
                 return
 
@@ -148,6 +155,8 @@ class _Session:
             }
         )
         self._answers.append(turn.text)
+        if any(markup in turn.text for markup in MARKUP):
+            self._errors.append("Its answer shows markup.")
         if turn.finish in (Message.Finish.ERROR, Message.Finish.INTERRUPTED):
             self._errors.append((turn.error or {}).get("message", turn.finish))
         elif turn.surface != SURFACES[result.surface][0]:

@@ -7,7 +7,7 @@ import asyncio
 import re
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -96,8 +96,11 @@ def build_completion(request: ChatRequest, answer: Answer) -> bytes:
     return orjson.dumps(body)
 
 
-def build_chunks(request: ChatRequest, answer: Answer) -> Iterator[bytes]:
-    """Yield an answer as the events of a stream: text by words, arguments in pieces, usage if requested, [DONE]."""
+def build_chunks(request: ChatRequest, answer: Answer, *, ids: Sequence[str] = ()) -> Iterator[bytes]:
+    """Yield an answer as the events of a stream: text by words, arguments in pieces, usage if requested, [DONE].
+
+    `ids` are those of the calls; by default new ones.
+    """
     head = _build_head("chat.completion.chunk")
     if request.include_usage:
         head["usage"] = None
@@ -105,15 +108,16 @@ def build_chunks(request: ChatRequest, answer: Answer) -> Iterator[bytes]:
     for piece in filter(None, _PIECE.findall(answer.text)):
         yield _build_chunk(head, {"content": piece})
     for index, call in enumerate(answer.tool_calls):
-        yield from _build_call_chunks(head, index, call)
+        yield from _build_call_chunks(head, index, call, id=ids[index] if ids else "")
     yield _build_chunk(head, {}, answer.finish_reason)
     if request.include_usage:
         yield _build_event(head | {"choices": [], "usage": count_usage(request, answer)})
     yield b"data: [DONE]\n\n"
 
 
-def _build_call_chunks(head: dict[str, Any], index: int, call: ScriptedToolCall) -> Iterator[bytes]:
+def _build_call_chunks(head: dict[str, Any], index: int, call: ScriptedToolCall, *, id: str) -> Iterator[bytes]:
     whole = _build_tool_call(call)
+    whole["id"] = id or whole["id"]
     arguments = whole["function"]["arguments"]
     start = whole | {"index": index, "function": {"name": call.name, "arguments": ""}}
     yield _build_chunk(head, {"tool_calls": [start]})

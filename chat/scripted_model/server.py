@@ -151,13 +151,27 @@ class ScriptedModelServer:
             await _send(writer, 200, protocol.build_model_list(), keep_alive=request.keep_alive)
         elif request.method == "POST" and request.path == "/v1/chat/completions":
             # In a thread, so that a long conversation does not delay the chunks of others.
-            response = await asyncio.to_thread(_build_response, request.body)
+            response = await asyncio.to_thread(self.build_response, request.body)
             if isinstance(response, bytes):
                 await _send(writer, 200, response, keep_alive=request.keep_alive)
             else:
                 await self._stream(response, writer, keep_alive=request.keep_alive)
         else:
             raise InvalidRequest(f"There is no {request.method} {request.path}.", status=404, code="not_found")
+
+    def build_response(self, body: bytes) -> bytes | list[bytes]:
+        """Return the answer to a request: one body, or the events of a stream. Raises InvalidRequest."""
+        request = protocol.parse_request(body)
+        try:
+            answer = plan_answer(request.messages, request.tools)
+        except Exception as error:
+            log.exception("scripted_model.failed")
+            raise InvalidRequest("The scripted model failed.", status=500) from error
+        return (
+            list(protocol.build_chunks(request, answer))
+            if request.stream
+            else protocol.build_completion(request, answer)
+        )
 
     async def _stream(self, events: Iterable[bytes], writer: asyncio.StreamWriter, *, keep_alive: bool) -> None:
         """Send events with the pace between them. Ends early if the client closes the connection."""
@@ -172,19 +186,6 @@ class ScriptedModelServer:
                 await asyncio.sleep(self._pace_seconds)
         writer.write(b"0\r\n\r\n")
         await writer.drain()
-
-
-def _build_response(body: bytes) -> bytes | list[bytes]:
-    """Return the answer to a request: one body, or the events of a stream. Raises InvalidRequest."""
-    request = protocol.parse_request(body)
-    try:
-        answer = plan_answer(request.messages, request.tools)
-    except Exception as error:
-        log.exception("scripted_model.failed")
-        raise InvalidRequest("The scripted model failed.", status=500) from error
-    return (
-        list(protocol.build_chunks(request, answer)) if request.stream else protocol.build_completion(request, answer)
-    )
 
 
 async def _send(writer: asyncio.StreamWriter, status: int, body: bytes, *, keep_alive: bool) -> None:

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
+from benchmarks.surfaces.adversary import Habit
+
 
 @pytest.mark.thorough
 @pytest.mark.server
@@ -43,6 +45,28 @@ def test_evaluation_with_the_scripted_model_writes_tables_and_json(
     table = output.getvalue()
     assert "| gateway | 100% [" in table
     assert "| mark_done | update | 1/1 | 1/1 |" in table
+
+
+@pytest.mark.thorough
+@pytest.mark.server
+def test_chat_bears_the_habits_of_models(tmp_path: Path) -> None:
+    file = tmp_path / "evaluation.json"
+
+    call_command(
+        "evaluate_surfaces",
+        model="adversary",
+        tasks="create_task,delete_approved",
+        surfaces="gateway,legacy",
+        repeats=1,
+        output=str(file),
+        stdout=StringIO(),
+    )
+
+    data = json.loads(file.read_text())
+    failed = [(each["habit"], each["surface"], each["problems"]) for each in data["sessions"] if not each["success"]]
+    assert not failed
+    assert {each["habit"] for each in data["sessions"]} == set(Habit)
+    assert data["repeated_requests"] == dict.fromkeys(Habit, 0)
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,10 @@ class Command(BaseCommand):
             "--model",
             choices=plan.MODELS,
             default="scripted",
-            help="The scripted model, or the configured model of a tier (LLM_MODEL or LLM_FAST_MODEL).",
+            help=(
+                "The scripted model, the same with the bad habits of models (adversary), or the configured model of a "
+                "tier (LLM_MODEL or LLM_FAST_MODEL)."
+            ),
         )
         parser.add_argument(
             "--surfaces",
@@ -41,7 +44,7 @@ class Command(BaseCommand):
 
     def handle(self, **options: Any) -> None:
         evaluation_plan = _build_plan(options)
-        if evaluation_plan.model != "scripted" and not llm.is_configured():
+        if evaluation_plan.model not in plan.STAND_INS and not llm.is_configured():
             raise CommandError(f"--model {evaluation_plan.model} needs LLM_BASE_URL and LLM_MODEL. See .env.example.")
         _require_prices(evaluation_plan)
         # Else only this process would end, and the other would go on and spend money.
@@ -80,7 +83,7 @@ def _run_process(evaluation_plan: EvaluationPlan, folder: Path, stdout: OutputWr
 
 def _require_prices(evaluation_plan: EvaluationPlan) -> None:
     """Refuse a limit in dollars that could never be reached."""
-    if evaluation_plan.max_dollars is None or evaluation_plan.model == "scripted":
+    if evaluation_plan.max_dollars is None or evaluation_plan.model in plan.STAND_INS:
         return
     model = llm.get_endpoint(llm.Tier(evaluation_plan.model)).model
     if not (model.input_price or model.output_price):
