@@ -76,6 +76,10 @@ BENCHMARKS = (
         chat.measure_streams,
     ),
     Benchmark(("chat.context.tokens", "chat.context.saved"), chat.measure_context),
+    Benchmark(
+        tuple(f"chat.turn.{surface}.tokens" for surface in chat.TURN_SURFACES),
+        chat.measure_turn_tokens,
+    ),
     Benchmark(("connect.overhead.ms",), connect.measure_overhead),
     Benchmark(("connect.vs_fastmcp_proxy",), connect.measure_fastmcp),
     Benchmark(("connect.vs_contextforge",), connect.measure_contextforge),

@@ -4,13 +4,20 @@ Gateway and chat run as in `make run`: the gateway with two workers, the chat wi
 """
 
 import asyncio
+import json
+import subprocess
+import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import MappingProxyType
 from typing import Any
 
 import orjson
+from django.conf import settings
 
 from benchmarks import load, usage
 from benchmarks.chat_load import (
@@ -36,6 +43,11 @@ DEMO_PROJECT = "0d9a4c1e-5b7f-4e2a-9c31-6f8e2b7d1a01"
 DEMO_SUBJECT = "demo-user"
 READ = {"op": "onto.task.list", "args": {"limit": 5}}
 NOT_INITIAL = ("tools", "history")  # layers that are not part of the initial context
+
+# Surfaces by their names in figures, and in the evaluation: legacy selects its tools for each message.
+TURN_SURFACES = MappingProxyType(
+    {"gateway": "gateway", "discovery": "discovery", "hybrid": "hybrid", "legacy": "legacy-dynamic"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +94,27 @@ def measure_context(lab: Lab) -> list[BenchmarkFigure]:
         BenchmarkFigure("chat.context.tokens", initial, "tokens", "demo project, without history and tools"),
         BenchmarkFigure("chat.context.saved", 1 - initial / complete, "share", against),
     ]
+
+
+def measure_turn_tokens(_: Lab) -> list[BenchmarkFigure]:
+    """Measure the tokens of input that a turn takes on each surface: all requests of the tasks of the evaluation."""
+    sessions = _evaluate_surfaces(list(TURN_SURFACES.values()))
+    figures = []
+    for surface, name in TURN_SURFACES.items():
+        own = [each for each in sessions if each["surface"] == name]
+        done = sum(each["success"] for each in own)
+        tokens = sum(each["input_tokens"] for each in own) / sum(len(each["turns"]) for each in own)
+        against = f"{name}, the scripted model; {done} of {len(own)} tasks succeed"
+        figures.append(BenchmarkFigure(f"chat.turn.{surface}.tokens", round(tokens), "tokens", against))
+    return figures
+
+
+def _evaluate_surfaces(names: Sequence[str]) -> list[dict[str, Any]]:
+    with TemporaryDirectory() as folder:
+        file = Path(folder, "evaluation.json")
+        command = ["manage.py", "evaluate_surfaces", f"--surfaces={','.join(names)}", "--repeats=1", f"--output={file}"]
+        subprocess.run([sys.executable, *command], cwd=settings.BASE_DIR, check=True, capture_output=True)
+        return list(json.loads(file.read_text())["sessions"])
 
 
 async def _serve_steady_streams(lab: Lab) -> list[BenchmarkFigure]:
