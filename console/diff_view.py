@@ -21,6 +21,9 @@ from registry.snapshot.diff import CopyChange
 
 PAGE_SIZE = 50  # differences
 MAX_LISTED = 200  # findings; an import of thousands of functions can have thousands
+WRITE_DRAFT = [  # permissions to write entries of every kind
+    f"registry.{verb}_{each.model._meta.model_name}" for verb in ("add", "change") for each in COPY_KINDS.values()
+]
 MIN_SHOWN_DOLLARS = 0.005  # dollars; smaller amounts are not shown
 
 
@@ -81,8 +84,7 @@ def can_see_draft(request: HttpRequest) -> bool:
 
 def can_write_draft(request: HttpRequest) -> bool:
     """Return whether the user may write entries of every kind into the draft."""
-    models = [copy_kind.model._meta.model_name for copy_kind in COPY_KINDS.values()]
-    return request.user.has_perms([f"registry.{verb}_{model}" for verb in ("add", "change") for model in models])
+    return request.user.has_perms(WRITE_DRAFT)
 
 
 def get_release_or_404(version: str) -> Release:

@@ -45,7 +45,8 @@ def check(declared: Manifest) -> None:
     )
     problems = {
         "a model without a page": models - registered,
-        "an unknown page": {page.name for page in pages if isinstance(page, PageLink)} - addresses,
+        "an unknown page": {page.name for page in [*pages, *declared.actions] if isinstance(page, PageLink)}
+        - addresses,
         "an unknown section": {tab.section for tab in declared.tabs} - {HOME, *SECTIONS},
         "pages of an unknown tab": set(declared.tab_pages) - {tab.title for tab in declared.tabs},
     }
@@ -142,12 +143,13 @@ def _build_pages(pages: Sequence[ModelList | PageLink], request: HttpRequest) ->
         hidden = page.is_needed is not None and not page.is_needed()
         if isinstance(page, PageLink):
             if request.user.has_perms(page.permissions):
-                yield _build_page(page.title, page.name) | {"hidden": hidden}
+                yield _build_page(page.title, page.name) | {"hidden": hidden, "keywords": page.keywords}
             continue
         model = apps.get_model(page.model)
         if admin.site.get_model_admin(model).has_view_or_change_permission(request):
             name = f"{model._meta.app_label}_{model._meta.model_name}_changelist"
-            yield _build_page(page.title, name) | {"about": page.about, "hidden": hidden}
+            page_item = _build_page(page.title, name)
+            yield page_item | {"about": page.about, "hidden": hidden, "keywords": page.keywords}
 
 
 def _get_guide_url(place: str) -> str:
@@ -156,4 +158,4 @@ def _get_guide_url(place: str) -> str:
 
 
 def _build_page(title: str, name: str, *args: str) -> dict[str, Any]:
-    return {"title": title, "link": reverse(f"admin:{name}", args=args), "hidden": False}
+    return {"title": title, "link": reverse(f"admin:{name}", args=args), "hidden": False, "keywords": ()}

@@ -54,23 +54,28 @@ class AdminPage:
 class ModelList:
     """The list of a model. `model` is app_label.ModelName; `about` says what its rows are.
 
-    It has no tab while `is_needed` returns False.
+    It has no tab while `is_needed` returns False. "Go to" also finds it by its `keywords`: words or phrases.
     """
 
     title: str
     model: str
     about: str = ""
     is_needed: Callable[[], bool] | None = None
+    keywords: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class PageLink:
-    """Another page. `name` is its URL name; `permissions` are all required. It has no tab while not `is_needed`."""
+    """Another page. `name` is its URL name; `permissions` are all required. It has no tab while not `is_needed`.
+
+    "Go to" also finds it by its `keywords`: words or phrases.
+    """
 
     title: str
     name: str
     permissions: Sequence[str]
     is_needed: Callable[[], bool] | None = None
+    keywords: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +118,7 @@ class Manifest:
     settings: Sequence[str] = ()  # environment variables
     pages: Sequence[AdminPage] = ()
     go_to_sources: Sequence[GoToSource] = ()
+    actions: Sequence[PageLink] = ()  # pages that add or import something, which "Go to" finds
     tabs: Sequence[SectionTab] = ()
     tab_pages: Mapping[str, Sequence[ModelList]] = field(default_factory=dict)  # title of a tab -> further pages
     # Return the address of a chat, with a message that its field holds.

@@ -1,12 +1,26 @@
 """What the section Access of the console declares: its pages and its tabs."""
 
 from console.access import users
-from core.manifest import AdminPage, Manifest, ModelList, SectionTab
+from core.manifest import AdminPage, Manifest, ModelList, PageLink, SectionTab
 from registry.catalog import switches
 
 MANIFEST = Manifest(
     areas={"people": ["auth.user", "auth.group", "axes.accessattempt"]},
     pages=[AdminPage("password_change", "password_change/", users.change_own_password)],
+    actions=[
+        PageLink(
+            "Add user", "auth_user_add", ["auth.add_user"], keywords=["invite a user", "new user", "create a user"]
+        ),
+        PageLink(
+            "Add client", "gateway_client_add", ["gateway.add_client"], keywords=["new client", "create a client"]
+        ),
+        PageLink(
+            "Add API key",
+            "gateway_apikey_add",
+            ["gateway.add_apikey"],
+            keywords=["new API key", "create an API key"],
+        ),
+    ],
     tabs=[
         SectionTab(
             section="Access",

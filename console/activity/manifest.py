@@ -11,7 +11,7 @@ MANIFEST = Manifest(
             place=1,
             guide="reference/events",
             pages=[
-                ModelList("Turns", "analytics.Turn"),
+                ModelList("Turns", "analytics.Turn", keywords=["conversations", "tokens per turn"]),
                 ModelList("Tool selections", "analytics.ToolSelection"),
                 ModelList("Feedback", "analytics.Feedback"),
             ],
@@ -20,7 +20,12 @@ MANIFEST = Manifest(
             "Activity",
             2,
             "reference/events",
-            [ModelList("Events", "analytics.OperationEvent"), ModelList("Stored contents", "analytics.StoredContents")],
+            [
+                ModelList(
+                    "Events", "analytics.OperationEvent", keywords=["calls", "errors", "failed calls", "latency"]
+                ),
+                ModelList("Stored contents", "analytics.StoredContents", keywords=["retention", "redaction"]),
+            ],
         ),
     ],
 )

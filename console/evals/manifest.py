@@ -3,6 +3,9 @@
 from core.manifest import Manifest, ModelList, PageLink, SectionTab
 
 MANIFEST = Manifest(
+    actions=[
+        PageLink("Add eval case", "registry_evalcase_add", ["registry.add_evalcase"], keywords=["new eval case"]),
+    ],
     tabs=[
         SectionTab(
             section="Releases",

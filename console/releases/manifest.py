@@ -11,7 +11,9 @@ MANIFEST = Manifest(
             place=1,
             guide="admin-guide#review-and-publish",
             pages=[
-                PageLink("Review and publish", "registry_release_review", SEE_COPY),
+                PageLink(
+                    "Review and publish", "registry_release_review", SEE_COPY, keywords=["draft", "unpublished changes"]
+                ),
                 ModelList("Reviews", "registry.ReviewRequest"),
                 ModelList("Scheduled", "registry.ScheduledPublish"),
             ],
@@ -21,7 +23,10 @@ MANIFEST = Manifest(
             section="Releases",
             place=2,
             guide="admin-guide#undo-a-release",
-            pages=[ModelList("Releases", "registry.Release"), ModelList("Release history", "registry.Activation")],
+            pages=[
+                ModelList("Releases", "registry.Release", keywords=["roll back", "rollback", "undo a release"]),
+                ModelList("Release history", "registry.Activation"),
+            ],
         ),
     ],
 )

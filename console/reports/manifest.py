@@ -8,7 +8,10 @@ from core.manifest import AdminPage, Manifest, PageLink, SectionTab
 
 GUIDE = "rollout-guide#measuring-the-effect-reports"
 LINKS = {
-    each.url_name: PageLink(each.title, each.url_name, REPORT_PERMISSIONS, is_needed=each.is_needed) for each in REPORTS
+    each.url_name: PageLink(
+        each.title, each.url_name, REPORT_PERMISSIONS, is_needed=each.is_needed, keywords=each.keywords
+    )
+    for each in REPORTS
 }
 OVERVIEW = ("report_overview", "report_ops", "report_models", "report_clients", "report_funnel", "report_selection")
 

@@ -3,10 +3,18 @@
 from console.rollout import who_gets_this
 from core.manifest import AdminPage, Manifest, ModelList, PageLink, SectionTab
 
-SEE_ROLLOUT = [f"analytics.view_{model}" for model in ("cohort", "flag", "assignment")]
-
 MANIFEST = Manifest(
     pages=[AdminPage("rollout_who", "rollout/who/", who_gets_this.show_who_gets_this)],
+    actions=[
+        PageLink("Add cohort", "analytics_cohort_add", ["analytics.add_cohort"], keywords=["new cohort", "roll out"]),
+        PageLink(
+            "Add experiment",
+            "analytics_experiment_add",
+            ["analytics.add_experiment"],
+            keywords=["new experiment", "A/B test"],
+        ),
+    ],
+    go_to_sources=[who_gets_this.find_subjects],
     tabs=[
         SectionTab(
             section="Rollout",
@@ -22,8 +30,10 @@ MANIFEST = Manifest(
             place=2,
             guide="experiments#in-the-console",
             pages=[
-                ModelList("Experiments", "analytics.Experiment"),
-                ModelList("Model prices", "analytics.ModelPrice"),
+                ModelList(
+                    "Experiments", "analytics.Experiment", keywords=["tokens per success", "cost", "dollars per turn"]
+                ),
+                ModelList("Model prices", "analytics.ModelPrice", keywords=["cost", "dollars"]),
             ],
         ),
         SectionTab(
@@ -31,9 +41,9 @@ MANIFEST = Manifest(
             place=3,
             guide="rollout-guide#who-gets-this",
             pages=[
-                PageLink("Who gets this?", "rollout_who", SEE_ROLLOUT),
+                PageLink("Who gets this?", "rollout_who", who_gets_this.SEE_ROLLOUT),
                 ModelList("Exposures", "analytics.Assignment"),
-                ModelList("Users seen", "analytics.Subject"),
+                ModelList("Users seen", "analytics.Subject", keywords=["end users", "subjects"]),
             ],
         ),
     ],

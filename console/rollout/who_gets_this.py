@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from datetime import datetime
 from typing import Any, NamedTuple
+from urllib.parse import urlencode
 
 from django import forms
 from django.contrib import admin
@@ -19,7 +20,9 @@ from analytics.rollout.models import Assignment, Cohort, Subject
 from console.rollout.exposures import name_variants, title_flag
 from core.admin import base
 from core.admin.form_fields import LinesField
+from core.admin.site import MAX_ROWS, GoToResult
 
+SEE_ROLLOUT = [f"analytics.view_{model}" for model in ("cohort", "flag", "assignment")]  # permissions of the page
 MAX_LENGTH = 200  # characters of a field
 MAX_EXPOSURES = 20
 MAX_USERS = 12
@@ -82,7 +85,7 @@ def show_who_gets_this(request: HttpRequest) -> HttpResponse:
 
     If only the subject is given, the rest is filled in as last seen, for users who can view subjects.
     """
-    if not request.user.has_perms(["analytics.view_cohort", "analytics.view_flag", "analytics.view_assignment"]):
+    if not request.user.has_perms(SEE_ROLLOUT):
         raise PermissionDenied
     form_data = request.GET.copy()
     is_subject_lookup = set(form_data) == {"subject"} and request.user.has_perm("analytics.view_subject")
@@ -98,6 +101,16 @@ def show_who_gets_this(request: HttpRequest) -> HttpResponse:
         context |= {"explanations": list(_explain_flags(facts)), "subject": facts.subject}
         context |= {"exposures": _list_recent_exposures(facts.subject)}
     return TemplateResponse(request, "console/rollout/who_gets_this.html", admin.site.each_context(request) | context)
+
+
+def find_subjects(request: HttpRequest, search_text: str) -> Iterator[GoToResult]:
+    """Yield the end users whose id begins with the text, for "Go to". The index of ids finds them."""
+    if not request.user.has_perms([*SEE_ROLLOUT, "analytics.view_subject"]):
+        return
+    rows = Subject.objects.filter(subject__startswith=search_text).order_by("subject")
+    for subject in rows.values_list("subject", flat=True)[:MAX_ROWS]:
+        link = f"{reverse('admin:rollout_who')}?{urlencode({'subject': subject})}"
+        yield GoToResult(subject, "end user", link, order=7)
 
 
 def _search_users(text: str) -> list[str]:

@@ -2,9 +2,10 @@
 
 import functools
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import IntEnum
 from itertools import chain
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote
 from zoneinfo import ZoneInfo, available_timezones
@@ -95,6 +96,21 @@ def match_name(name: str, search_text: str) -> NameMatch:
     return NameMatch.INSIDE if is_inside else NameMatch.ELSEWHERE
 
 
+def find_matched_name(title: str, keywords: Sequence[str], search_text: str) -> str:
+    """Return the name of a page that the text matches best: its title, or one of its keywords; "" if none does.
+
+    A keyword matches from its first word on: "invite user" matches "invite a user", and "user" does not.
+    """
+    matches = [(match_name(title, search_text), title)]
+    first = search_text.casefold().split()[0]
+    for keyword in keywords:
+        if keyword.casefold().startswith(first):
+            matches.append((match_name(keyword, search_text), keyword))
+    match, name = min(matches, key=itemgetter(0))
+    is_match = match <= NameMatch.BEGINNING_OF_PART or (match == NameMatch.INSIDE and name == title)
+    return name if is_match else ""
+
+
 def limit_rows(rows: QuerySet[Any], name_field: str, search_text: str) -> QuerySet[Any]:
     """Return the rows whose name matches best: a model may have thousands that match."""
     quality = Case(
@@ -143,7 +159,8 @@ class Site(AdminSite):
         search_text = request.GET.get("s", "").strip()
         matches: list[Iterable[GoToResult]] = []
         if search_text:
-            matches = [self._find_pages(request, search_text), self._find_rows(request, search_text)]
+            matches = [self._find_pages(request, search_text), self._find_actions(request, search_text)]
+            matches += [self._find_rows(request, search_text)]
             matches += [find(request, search_text) for find in manifest.get().go_to_sources]
         results = sort_results(chain.from_iterable(matches), search_text)
         context = {"results": results, "search_text": search_text}
@@ -151,8 +168,14 @@ class Site(AdminSite):
 
     def _find_pages(self, request: HttpRequest, search_text: str) -> Iterator[GoToResult]:
         for section, _, page in _iterate_pages(self.each_context(request)):
-            if search_text.casefold() in page["title"].casefold():
-                yield GoToResult(page["title"], section["title"], page["link"], order=0)
+            if matched := find_matched_name(page["title"], page["keywords"], search_text):
+                yield GoToResult(page["title"], section["title"], page["link"], order=0, matched=matched)
+
+    def _find_actions(self, request: HttpRequest, search_text: str) -> Iterator[GoToResult]:
+        for action in manifest.get().actions:
+            matched = find_matched_name(action.title, action.keywords, search_text)
+            if matched and request.user.has_perms(action.permissions):
+                yield GoToResult(action.title, "action", reverse(f"{self.name}:{action.name}"), 0, matched)
 
     def _find_rows(self, request: HttpRequest, search_text: str) -> Iterator[GoToResult]:
         for model, page in self._registry.items():

@@ -8,7 +8,8 @@ from django.utils import timezone
 
 from analytics.events.models import OperationEvent
 from analytics.flags import FlagKey
-from analytics.rollout.models import Cohort
+from analytics.rollout.models import Cohort, Subject
+from core import manifest
 from core.admin.site import MAX_ROWS
 from gateway.models import Client
 from registry.models import Op, Release
@@ -88,6 +89,72 @@ def test_go_to_finds_users_events_settings_and_words_of_guides(api: Api, admin_c
         "rollout-guide/#is-one-better" in link for link in find_links(admin_client, "beyond the chance of so many ops")
     )
     assert find_links(admin_client, "9" * 30) == []
+
+
+@pytest.mark.both_databases  # each has its own index for texts that begin with another
+def test_go_to_finds_end_users_by_the_beginning_of_their_id(api: Api, admin_client: HttpClient) -> None:
+    Subject.objects.bulk_create(
+        Subject(subject=f"demo-user-{number:03}", seen_at=timezone.now()) for number in range(100)
+    )
+    who_url = reverse("admin:rollout_who")
+
+    [whole] = admin_client.get(URL, {"s": "demo-user-003"}).context["results"]
+
+    assert (whole.title, whole.description, whole.link) == (
+        "demo-user-003",
+        "end user",
+        f"{who_url}?subject=demo-user-003",
+    )
+    assert whole.title in admin_client.get(whole.link).content.decode()
+
+    def find_users(client: HttpClient, search_text: str) -> list[str]:
+        return [link for link in find_links(client, search_text) if link.startswith(f"{who_url}?")]
+
+    first_links = [f"{who_url}?subject=demo-user-{number:03}" for number in range(MAX_ROWS)]
+    assert find_users(admin_client, "demo-user-0") == first_links
+    assert find_users(admin_client, "user-003") == []
+    assert find_users(sign_in("pm", permissions=["view_cohort", "view_flag", "view_assignment"]), "demo-user") == []
+
+
+@pytest.mark.parametrize(
+    ("search_text", "title"),
+    [
+        ("failure rate", "Overview"),
+        ("Misses", "Misses"),
+        ("miss rate", "Misses"),
+        ("latency", "By op"),
+        ("tokens", "Turns"),
+        ("cost", "Model prices"),
+        ("hallucinations", "Unknown names and loops"),
+        ("compare releases", "Side by side"),
+        ("end users", "Users seen"),
+        ("invite", "Add user"),
+        ("invite user", "Add user"),
+        ("new key", "Add API key"),
+        ("import", "Import an OpenAPI document"),
+        ("import mcp", "Import an MCP server"),
+        ("new cohort", "Add cohort"),
+        ("new op", "Add op"),
+    ],
+)
+def test_go_to_finds_pages_by_the_words_people_use(admin_client: HttpClient, search_text: str, title: str) -> None:
+    results = admin_client.get(URL, {"s": search_text}).context["results"]
+
+    first = [each.title for each in results[:5]]
+    assert title in first
+    assert admin_client.get(results[first.index(title)].link).status_code == 200
+
+
+def test_go_to_opens_each_action_for_those_who_can_do_it(admin_client: HttpClient) -> None:
+    reader = sign_in("reader", permissions=["view_op"])
+
+    for action in manifest.get().actions:
+        link = reverse(f"admin:{action.name}")
+        for phrase in (action.title, *action.keywords):
+            assert link in find_links(admin_client, phrase)
+            assert link not in find_links(reader, phrase)
+        assert admin_client.get(link).status_code == 200
+        assert reader.get(link).status_code == 403
 
 
 def test_go_to_ranks_words_in_a_name_before_words_in_a_text(api: Api, admin_client: HttpClient) -> None:
