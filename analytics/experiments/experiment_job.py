@@ -89,21 +89,15 @@ def _find_hold_reason(experiment: Experiment, figures: Mapping[str, Any], at: da
         return "", ""
     if at - (experiment.started_at or at) > QUIET_PERIOD and not results.has_calls(experiment, at - QUIET_PERIOD):
         return "Nobody in it made a call for a day, so that its figures say nothing.", ""
-    if experiment.step_ends_at and experiment.step_ends_at <= at and _count_callers(figures) < MIN_SUBJECTS:
+    if experiment.step_ends_at and experiment.step_ends_at <= at and results.count_callers(figures) < MIN_SUBJECTS:
         text = f"It has fewer than {MIN_SUBJECTS} users a side, too few for a test. It goes on when it has more."
         return text, ""
     return "", ""
 
 
-def _count_callers(figures: Mapping[str, Any]) -> int:
-    """Return how many users made a call in the arm with fewest: those without one tell nothing of failures."""
-    rates = [each for each in figures["metrics"] if each["metric"] == FAILURE_RATE.name]
-    return min(int(users) for each in rates for users in each["users"])
-
-
 def _warn_by_calls(figures: Mapping[str, Any]) -> tuple[str, str] | None:
     """Return a warning if the calls of too few users fail clearly more often: alone, it proves nothing."""
-    if _count_callers(figures) >= MIN_SUBJECTS:
+    if results.count_callers(figures) >= MIN_SUBJECTS:
         return None
     for each in figures["metrics"]:
         if each["metric"] != FAILURE_RATE.name or each["value"] is None or each["control"] is None:

@@ -12,6 +12,7 @@ from decimal import Decimal
 from django.core.exceptions import ValidationError
 from django.db import transaction
 
+from analytics.experiments import results
 from analytics.experiments.interruptions import find_changed_release, find_live_change
 from analytics.experiments.metrics import METRICS
 from analytics.flags import FLAGS, FlagKey
@@ -186,6 +187,8 @@ def decide(
     else:
         experiment.arms.update(is_on=False)
     before = experiment.list_audit_values()
+    if decision == Decision.SHIP:
+        _record_override(experiment, note, by=by, at=at)
     experiment.state, experiment.decision, experiment.decided_at = State.DECIDED, decision, at
     experiment.stopped_at = experiment.stopped_at or at
     experiment.note, experiment.hold_reason, experiment.step_ends_at = note or experiment.note, "", None
@@ -216,11 +219,24 @@ def advance(experiment: Experiment, *, by: str, at: datetime, note: str = "") ->
         decide(experiment, Decision.SHIP, note or "All steps are done, without clear harm.", by=by, at=at)
         return
     before = experiment.list_audit_values()
+    _record_override(experiment, note, by=by, at=at)
     experiment.step += 1
     experiment.step_ends_at, experiment.hold_reason = at + get_step_length(experiment), ""
     experiment.save()
     _place_arms(experiment)
     _record(experiment, before, by=by, at=at, note=note)
+
+
+def _record_override(experiment: Experiment, note: str, *, by: str, at: datetime) -> None:
+    """Keep that a step goes on although it has too few users for a test, or waits: its page says so ever after."""
+    if not experiment.is_guarded:
+        return
+    is_tested = results.has_enough_users(experiment)
+    if is_tested and not experiment.hold_reason:
+        return
+    step = {"step": experiment.step + 1, "percent": experiment.step_percent, "by": by, "at": at.isoformat()}
+    step |= {"is_tested": is_tested, "reason": experiment.hold_reason, "note": note}
+    experiment.overridden_steps = [*experiment.overridden_steps, step]
 
 
 @transaction.atomic
@@ -256,6 +272,7 @@ def start_again(experiment: Experiment, *, by: str, at: datetime) -> Experiment:
     again.pk, again._state.adding, again.name = None, True, f"{base[:27]}-{count}"
     again.state, again.started_at, again.stopped_at = State.DRAFT, None, None
     again.step, again.stop_reason, again.decision, again.decided_at, again.note = 0, "", "", None, ""
+    again.overridden_steps = []
     with transaction.atomic():
         create_experiment(again, [ArmPlan(arm.variant, arm.weight) for arm in arms], rules, by=by, at=at)
         again.arms.update(salt=arms[0].salt)  # the same users get the same arm

@@ -221,6 +221,18 @@ def find_worst_op(figures: Mapping[str, Any]) -> Mapping[str, Any] | None:
     return max(rows, key=lambda each: each["difference"] * each["amount"][1], default=None)
 
 
+def count_callers(figures: Mapping[str, Any]) -> int:
+    """Return how many users made a call in the arm with fewest: those without one tell nothing of failures."""
+    rates = [each for each in figures["metrics"] if each["metric"] == FAILURE_RATE.name]
+    return min(int(users) for each in rates for users in each["users"])
+
+
+def has_enough_users(experiment: Experiment) -> bool:
+    """Return whether the stored figures have enough users on each side for a test."""
+    latest = get_latest(experiment)
+    return bool(latest and latest.figures) and count_callers(latest.figures) >= statistics.MIN_SUBJECTS
+
+
 def has_calls(experiment: Experiment, since: datetime) -> bool:
     """Return whether anybody in the experiment called since a time."""
     names = [arm.name for arm in experiment.list_arms()]

@@ -79,6 +79,12 @@ class Experiment(models.Model):
     step = models.PositiveSmallIntegerField(default=0, editable=False)
     step_ends_at = models.DateTimeField(null=True, blank=True, editable=False)
     hold_reason = models.CharField(max_length=300, blank=True, editable=False)
+    overridden_steps = models.JSONField(
+        default=list,
+        blank=True,
+        editable=False,
+        help_text="Steps that a person let go on: a list of {step, percent, by, at, is_tested, reason, note}.",
+    )
     # what happened
     created_at = models.DateTimeField(auto_now_add=True)
     started_at = models.DateTimeField(null=True, blank=True, editable=False)

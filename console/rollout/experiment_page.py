@@ -1,6 +1,6 @@
 """The page of an experiment that was started: what stored results say of it, and the steps that it can take."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -12,6 +12,7 @@ from django.utils.text import capfirst, get_text_list
 from analytics.experiments import guarded_steps, metric_text, results, verdict_text
 from analytics.experiments.metrics import METRICS
 from analytics.experiments.results import SAMPLE_RATIO_ALPHA
+from analytics.experiments.statistics import MIN_SUBJECTS
 from analytics.experiments.verdict_text import ExperimentVerdict
 from analytics.rollout.experiments import Experiment, ExperimentResult
 from console.rollout import experiment_steps, experiment_tables
@@ -49,6 +50,7 @@ def build_page(request: HttpRequest, experiment: Experiment, at: datetime, *, ma
     page: dict[str, Any] = {
         "verdict": verdict,
         "facts": _list_facts(experiment, history),
+        "overrides": [_describe_override(step) for step in experiment.overridden_steps],
         "audience": describe_audience(experiment),
         "plan": _list_plan(experiment),
         "measured_at": latest.time if latest else None,
@@ -141,6 +143,15 @@ def _list_facts(experiment: Experiment, history: Sequence[tuple[Any, ...]]) -> l
         decided = "shipped" if experiment.decision == Experiment.Decision.SHIP else "dropped"
         facts.append(f"{decided} {format_time(experiment.decided_at)}")
     return [*facts, f"{users:,} users"]
+
+
+def _describe_override(step: Mapping[str, Any]) -> str:
+    """Return that a person let a step go on: "Step 1 (5%) had no test: ana let it go on 2 Nov 2030, 12:00. …"."""
+    what = "went on although it waited" if step["is_tested"] else "had no test"
+    who = f"{step['by']} let it go on {format_time(datetime.fromisoformat(step['at']))}"
+    reasons = [step["reason"] or f"It had fewer than {MIN_SUBJECTS} users a side."]
+    reasons += [f"Why: {step['note']}"] if step["note"] else []
+    return f"Step {step['step']} ({step['percent']:g}%) {what}: {who}. {' '.join(reasons)}"
 
 
 def _describe_progress(planned: int, users: int, history: Sequence[tuple[datetime, int]]) -> list[str]:

@@ -66,6 +66,10 @@ _EXPERIMENT: dict[str, Any] = {
     "stopped_at": TIME,
     "stop_reason": TEXT,
     "hold_reason": {**TEXT, "description": "Why it waits for a person; empty if it does not."},
+    "overridden_steps": {
+        **build_array(build_ref("OverriddenStep")),
+        "description": "Steps of a guarded release that a person let go on, without a test or although it waited.",
+    },
     "decision": build_enum(["", *Experiment.Decision.values]),
     "note": TEXT,
 }
@@ -77,6 +81,17 @@ COMPONENTS: dict[str, Any] = {
     "ExperimentSummary": build_object(_EXPERIMENT),
     "ExperimentArm": build_object(
         {"name": TEXT, "variant": TEXT, "weight": COUNT}, description="An arm. The first one is the control."
+    ),
+    "OverriddenStep": build_object(
+        {
+            "step": {**COUNT, "description": "From 1."},
+            "percent": NUMBER,
+            "by": TEXT,
+            "at": {**TEXT, "format": "date-time"},
+            "is_tested": {"type": "boolean", "description": "Whether each side had enough users for a test."},
+            "reason": {**TEXT, "description": "Why it waited; empty if it did not."},
+            "note": TEXT,
+        }
     ),
     "Experiment": build_object(
         {
@@ -152,7 +167,7 @@ def _query_experiments() -> QuerySet[Experiment]:
 
 def _serialize_experiment(experiment: Experiment) -> dict[str, Any]:
     plain = ("name", "state", "hypothesis", "owner", "primary_metric", "smallest_effect", "guardrails", "signals")
-    ends = ("started_at", "stopped_at", "stop_reason", "hold_reason", "decision", "note")
+    ends = ("started_at", "stopped_at", "stop_reason", "hold_reason", "overridden_steps", "decision", "note")
     return {
         "id": experiment.pk,
         **{name: getattr(experiment, name) for name in (*plain, *ends)},

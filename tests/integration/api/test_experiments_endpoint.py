@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from analytics.experiments import experiment_job
+from analytics.experiments import experiment_job, lifecycle
 from analytics.rollout.experiments import Experiment
 from gateway.models import Scope
 from tests.support.clients.api import Api, assert_refused
@@ -58,6 +58,16 @@ def test_experiment_without_figures_says_so(reader: Api) -> None:
 
     assert (answer["state"], answer["figures"], answer["started_at"]) == ("draft", None, None)
     assert "draft" in answer["verdict"]
+
+
+def test_experiment_has_the_steps_that_went_on_without_a_test(reader: Api) -> None:
+    experiment = create_experiment(timezone.now(), steps=[[5, 4], [50, 8]])
+    lifecycle.advance(experiment, by="ana", at=timezone.now(), note="Staff only.")
+
+    [step] = reader.get(f"experiments/{experiment.pk}").json()["overridden_steps"]
+
+    assert (step["step"], step["percent"], step["by"], step["is_tested"]) == (1, 5, "ana", False)
+    assert (step["reason"], step["note"]) == ("", "Staff only.")
 
 
 def test_experiments_come_in_pages_newest_first(reader: Api) -> None:

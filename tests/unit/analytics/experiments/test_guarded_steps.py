@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from analytics.experiments import guarded_steps, lifecycle
+from analytics.experiments import experiment_job, guarded_steps, lifecycle
 from analytics.experiments.guarded_steps import GuardedPlan
 from analytics.experiments.lifecycle import DEFAULT_STEPS, ExperimentRefused
 from analytics.flags import FlagKey
@@ -15,7 +15,7 @@ from analytics.rollout.models import Cohort, CohortRule
 from audit.models import AuditEntry
 from tests.support.loops import for_each
 from tests.support.rows.analytics_rows import NOON
-from tests.support.rows.experiment_rows import create_experiment
+from tests.support.rows.experiment_rows import add_users, create_experiment
 
 HOUR = timedelta(hours=1)
 PLAN = GuardedPlan("wider", [[5, 4], [25, 8]])
@@ -102,3 +102,53 @@ def test_cohort_that_cannot_be_widened_says_why() -> None:
         with pytest.raises(ExperimentRefused, match=problem):
             guarded_steps.widen_cohort(cohort, PLAN, by="pm", at=NOON)
     assert Experiment.objects.count() == 1
+
+
+@pytest.mark.django_db
+def test_step_that_a_person_lets_go_on_without_a_test_is_kept() -> None:
+    experiment = create_experiment(NOON, steps=[[1, 4], [5, 4], [50, 8]])
+    lifecycle.hold(experiment, "It has fewer than 20 users a side.", by="guardrail", at=NOON)
+
+    lifecycle.advance(experiment, by="ana", at=NOON + HOUR, note="Only staff uses it.")
+
+    experiment.refresh_from_db()
+    assert experiment.overridden_steps == [
+        {
+            "step": 1,
+            "percent": 1,
+            "by": "ana",
+            "at": (NOON + HOUR).isoformat(),
+            "is_tested": False,
+            "reason": "It has fewer than 20 users a side.",
+            "note": "Only staff uses it.",
+        }
+    ]
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("reason", ["", "Latency of a call: clearly worse than in the control."])
+def test_step_with_enough_users_is_kept_only_if_it_waited(reason: str) -> None:
+    experiment = create_experiment(NOON, steps=[[1, 4], [50, 8]])
+    for arm in ("tools-control", "tools-b"):
+        add_users(arm, NOON, failures=[1] * 20)
+    while experiment_job.measure(NOON + HOUR):
+        pass
+    lifecycle.hold(experiment, reason, by="guardrail", at=NOON)
+
+    lifecycle.advance(experiment, by="ana", at=NOON + HOUR)
+
+    experiment.refresh_from_db()
+    kept = [(each["is_tested"], each["reason"]) for each in experiment.overridden_steps]
+    assert kept == ([(True, reason)] if reason else [])
+
+
+@pytest.mark.django_db
+def test_release_that_is_shipped_before_a_test_says_so_and_a_new_start_does_not() -> None:
+    experiment = create_experiment(NOON, steps=[[1, 4], [50, 8]])
+
+    lifecycle.decide(experiment, "ship", "It is urgent.", by="ana", at=NOON + HOUR)
+
+    experiment.refresh_from_db()
+    assert [(each["step"], each["is_tested"]) for each in experiment.overridden_steps] == [(1, False)]
+    again = lifecycle.start_again(experiment, by="ana", at=NOON + 2 * HOUR)
+    assert again.overridden_steps == []

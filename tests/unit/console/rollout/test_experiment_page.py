@@ -194,6 +194,17 @@ def test_guarded_release_says_its_step_and_why_it_waits(admin_client: HttpClient
     assert "It waits for you. It has fewer than 20 users a side." in page
 
 
+def test_page_says_who_let_a_step_go_on_without_a_test(admin_client: HttpClient) -> None:
+    experiment = create_experiment(timezone.now(), steps=[[5, 4], [50, 8]])
+    lifecycle.hold(experiment, "It has fewer than 20 users a side.", by="guardrail", at=timezone.now())
+    lifecycle.advance(experiment, by="ana", at=timezone.now(), note="Staff only.")
+
+    page = read_page(admin_client, experiment)
+
+    assert "Step 1 (5%) had no test: ana let it go on" in page
+    assert "It has fewer than 20 users a side. Why: Staff only." in page
+
+
 def test_ended_experiment_keeps_its_reason_and_its_verdict(admin_client: HttpClient, experiment: Experiment) -> None:
     lifecycle.stop(experiment, "Failure rate: 60% in the new arm.", by="guardrail", at=timezone.now())
     lifecycle.decide(experiment, "drop", "Not worth it.", by="pm", at=timezone.now())
