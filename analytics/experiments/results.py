@@ -223,14 +223,14 @@ def find_worst_op(figures: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 def count_callers(figures: Mapping[str, Any]) -> int:
     """Return how many users made a call in the arm with fewest: those without one tell nothing of failures."""
-    rates = [each for each in figures["metrics"] if each["metric"] == FAILURE_RATE.name]
-    return min(int(users) for each in rates for users in each["users"])
+    rates = [each for each in figures.get("metrics", ()) if each["metric"] == FAILURE_RATE.name]
+    return min((int(users) for each in rates for users in each["users"]), default=0)
 
 
 def has_enough_users(experiment: Experiment) -> bool:
     """Return whether the stored figures have enough users on each side for a test."""
     latest = get_latest(experiment)
-    return bool(latest and latest.figures) and count_callers(latest.figures) >= statistics.MIN_SUBJECTS
+    return latest is not None and count_callers(latest.figures or {}) >= statistics.MIN_SUBJECTS
 
 
 def has_calls(experiment: Experiment, since: datetime) -> bool:
