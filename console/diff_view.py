@@ -15,6 +15,7 @@ from analytics import reports
 from core.templatetags.admin_format import signed
 from registry.checks import Finding
 from registry.models import Release
+from registry.releases import restore
 from registry.releases.help_diff import EntryDifference
 from registry.snapshot.copy_kinds import COPY_KINDS, Kind
 from registry.snapshot.diff import CopyChange
@@ -85,6 +86,19 @@ def can_see_draft(request: HttpRequest) -> bool:
 def can_write_draft(request: HttpRequest) -> bool:
     """Return whether the user may write entries of every kind into the draft."""
     return request.user.has_perms(WRITE_DRAFT)
+
+
+def get_question_url(request: HttpRequest, taken_back: Release | None, *, was_live: bool) -> str:
+    """Return the page that asks what happens to the draft, if it has changes of a release that was taken back; else "".
+
+    If it was live until now, also for a draft with only its own changes: the page says that they are still there.
+    """
+    if taken_back is None or not can_write_draft(request):
+        return ""
+    unpublished = restore.find_unpublished_changes(taken_back)
+    if unpublished is None or not (unpublished.from_release or (was_live and unpublished.changes)):
+        return ""
+    return f"{reverse('admin:registry_release_discard_all')}?taken_back={taken_back.pk}"
 
 
 def get_release_or_404(version: str) -> Release:

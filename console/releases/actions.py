@@ -24,7 +24,6 @@ from analytics.rollout import impact
 from analytics.rollout.experiments import Experiment
 from console import diff_view
 from console.forms import MakeLiveForm, NameForm, NoteForm, RestoreForm, WithdrawForm
-from console.releases import discard
 from core.admin import base
 from registry.drafts import draft
 from registry.models import Release
@@ -287,7 +286,7 @@ class ReleaseActionsMixin(base.ModelAdmin[Release]):
         if request.method == "POST" and form.is_valid():
             taken_back = action.get_taken_back(release)
             if self._run_action(request, action, release, op, form):
-                question = discard.get_question_url(request, taken_back, was_live=action.changes_live)
+                question = diff_view.get_question_url(request, taken_back, was_live=action.changes_live)
                 return redirect(question or "admin:registry_release_changelist")
         refusal = action.explain_refusal(release)
         context = {

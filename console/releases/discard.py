@@ -87,19 +87,6 @@ class DiscardAllMixin(base.ModelAdmin[Release]):
         )
 
 
-def get_question_url(request: HttpRequest, taken_back: Release | None, *, was_live: bool) -> str:
-    """Return the URL of the page if a release was taken back whose changes the draft has; else "".
-
-    If it was live until now, also for a draft with only its own changes: the page says that they are still there.
-    """
-    if taken_back is None or not diff_view.can_write_draft(request):
-        return ""
-    unpublished = restore.find_unpublished_changes(taken_back)
-    if unpublished is None or not (unpublished.from_release or (was_live and unpublished.changes)):
-        return ""
-    return f"{reverse('admin:registry_release_discard_all')}?taken_back={taken_back.pk}"
-
-
 def _build_context(unpublished: UnpublishedChanges | None, taken_back: Release | None) -> dict[str, Any]:
     context: dict[str, Any] = {"title": "Keep or discard unpublished changes", "taken_back": taken_back}
     if unpublished is None:

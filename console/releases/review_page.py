@@ -30,7 +30,7 @@ from notifications.models import Notification
 from registry.checks import Finding
 from registry.models import Connection, Op, Release, ReviewRequest
 from registry.models.review import MAX_COMMENT_LENGTH, Person
-from registry.releases import lifecycle, recorded_calls, review
+from registry.releases import lifecycle, recorded_calls, restore, review
 from registry.releases.review import DraftReview
 from registry.reviews import approval, cohort_release, holds, requests
 from registry.reviews import approval as reviewed_publishing
@@ -224,6 +224,7 @@ class ReviewMixin(base.ModelAdmin[Release]):
             "discard_label": release_texts.label_discarding(
                 differences, len(draft_review.selection.all_changes), user=str(request.user)
             ),
+            "undone": restore.find_undone_changes(draft_review.changes, draft_review.selection.after),
             "can_discard": draft_review.live is not None and diff_view.can_write_draft(request),
             "replay": None
             if draft_review.verdict.problems

@@ -18,10 +18,13 @@ from analytics.experiments import lifecycle
 from analytics.experiments.lifecycle import ExperimentRefused
 from analytics.flags import FlagKey
 from analytics.rollout.experiments import Experiment
+from console import diff_view
 from console.rollout import plan_text
 from console.rollout.exposures import name_variants
 from console.rollout.plan_text import PlannedExperiment
 from core.admin import base
+from registry.models import Release
+from registry.releases import stored_releases, unpublished
 
 State, Decision = Experiment.State, Experiment.Decision
 START, GO_ON, STOP, SHIP, DROP, AGAIN = "start", "go_on", "stop", "ship", "drop", "again"
@@ -111,10 +114,21 @@ def _build_shipping(request: HttpRequest, experiment: Experiment, is_better: boo
     what = arms[-1][1] if len(arms) == 1 else "an arm"
     if experiment.flag_id == FlagKey.RELEASE and not control.rules.exists():
         effect = ["It goes live, and the experiment is closed. Cohorts on another release keep theirs."]
+        effect += _warn_of_draft([arm.variant for arm in others])
     else:
         effect = ["Everyone in the audience gets it, and the experiment is closed. Its cohort stays on, at 100%."]
     label, tone = f"Ship {what}", "primary" if is_better else ""
     return [ExperimentStep(SHIP, label, [*effect, FOLLOWS], tone, True, arms, refusal=_refuse(request, experiment))]
+
+
+def _warn_of_draft(versions: Sequence[str]) -> list[str]:
+    """Return that the next publish would take back a release, if it was not made of what the draft is now."""
+    lines = []
+    for release in Release.objects.filter(version__in=versions).only("number", "name"):
+        if lacking := unpublished.count_lacking_entries(release.version):
+            changes = f"changes of {diff_view.format_counts(lacking)}"
+            lines.append(f"The draft lacks {changes} in {release.short_name}. Publishing the draft takes them back.")
+    return lines
 
 
 def _refuse(request: HttpRequest, experiment: Experiment) -> str:
@@ -195,9 +209,14 @@ class ExperimentStepMixin(base.ModelAdmin[Experiment]):
         elif step.refusal:
             raise PermissionDenied(step.refusal)
         else:
+            live = stored_releases.get_live_release()
             try:
                 experiment = act(experiment, request.POST, str(request.user), at)
                 self.message_user(request, f"{done.format(experiment.name)} {FOLLOWS}", messages.SUCCESS)
             except ExperimentRefused as error:
                 self.message_user(request, str(error), messages.WARNING)
+            if live and not stored_releases.is_live(live.version):
+                question = diff_view.get_question_url(request, live, was_live=True)
+                if question:
+                    return redirect(question)
         return redirect("admin:analytics_experiment_change", experiment.pk)

@@ -106,10 +106,22 @@ def find_unpublished_changes(taken_back: Release | None = None) -> UnpublishedCh
     changes = diff.diff_snapshots(live_content, draft_content)
     from_release: list[CopyChange] = []
     if changes and taken_back is not None and taken_back != live:
-        own = {(each.kind, each.name) for each in _diff_with_release(taken_back, draft_content)}
-        from_release = [each for each in changes if (each.kind, each.name) not in own]
+        from_release = _select_matching(changes, taken_back, draft_content)
     seen = f"{snapshot.compute_version(draft_content)}.{live.version}"
     return UnpublishedChanges(live, changes, from_release, seen, draft_content, live_content)
+
+
+def find_undone_changes(changes: Sequence[CopyChange], content: Snapshot) -> tuple[Release, list[CopyChange]] | None:
+    """Return the changes that would undo what made the live release, and the release before it, which they match.
+
+    `changes` turn the live release into `content`. None if there are none.
+    """
+    try:
+        previous = stored_releases.get_previous_release()
+    except stored_releases.UnknownRelease:
+        return None
+    undone = _select_matching(changes, previous, content)
+    return (previous, undone) if undone else None
 
 
 def discard_all_changes(*, taken_back: Release | None, seen: str, by: str, at: datetime) -> list[CopyChange]:
@@ -127,6 +139,12 @@ def discard_all_changes(*, taken_back: Release | None, seen: str, by: str, at: d
     content = set_entries(unpublished.draft_content, unpublished.live_content, chosen)
     version = seen.partition(".")[0]
     return draft.write_snapshot(content, whole=True, by=by, at=at, note=NOTE, seen=version)
+
+
+def _select_matching(changes: Sequence[CopyChange], release: Release, content: Snapshot) -> list[CopyChange]:
+    """Return the changes after which the content is as in a release."""
+    differing = {(each.kind, each.name) for each in _diff_with_release(release, content)}
+    return [each for each in changes if (each.kind, each.name) not in differing]
 
 
 def _diff_with_release(release: Release, draft_content: Snapshot) -> list[CopyChange]:

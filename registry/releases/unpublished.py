@@ -63,6 +63,21 @@ def find_unpublished_names() -> NamesByKind:
         return _cached[1]
 
 
+def count_lacking_entries(version: str) -> dict[Kind, int]:
+    """Return how many entries a release changes that the draft has otherwise: the next publish would take them back."""
+    live_version = stored_releases.get_live_version()
+    if not live_version or version == live_version:
+        return {}
+    unpublished, counts = find_unpublished_names(), dict[Kind, int]()
+    for kind in COPY_KINDS:
+        live, release = (hash_release_entries(each)[kind] for each in (live_version, version))
+        changed = {name for name in live.keys() | release.keys() if live.get(name) != release.get(name)}
+        draft_hashes = dict(hash_draft_entries(kind, changed & unpublished[kind]))
+        same = {name for name in changed & unpublished[kind] if draft_hashes.get(name) == release.get(name)}
+        counts[kind] = len(changed - same)
+    return {kind: count for kind, count in counts.items() if count}
+
+
 def _iterate_update_times(kind: Kind) -> Iterator[tuple[str, datetime]]:
     copy_kind = COPY_KINDS[kind]
     for fields in copy_kind.model._default_manager.values(*copy_kind.name_fields, "updated_at"):
@@ -86,7 +101,7 @@ def hash_draft_entries(kind: Kind, names: Collection[str]) -> Iterator[tuple[str
             yield name, json_text.try_digest(snapshot.row_to_entry(row))
 
 
-@lru_cache(maxsize=2)  # releases never change; the hashes of 10,000 ops take about 2 MB
+@lru_cache(maxsize=4)  # the live one, and arms of experiments; the hashes of 10,000 ops take about 2 MB
 def hash_release_entries(version: str) -> dict[Kind, dict[str, str]]:
     """Return the hash of each entry of a release."""
     content = stored_releases.load_content(Release.objects.get(version=version))

@@ -224,3 +224,34 @@ def test_release_cannot_resume_after_another_went_live(api: Api, admin_client: C
     assert experiment.state == "stopped"
     page = read_text(admin_client.get(reverse("admin:registry_release_resume", args=[release.pk])))
     assert "Release r3 went live by ana, so the control reads something else than at the start." in page
+
+
+def test_shipping_says_that_the_draft_would_take_the_release_back(api: Api, admin_client: Client) -> None:
+    edit_draft()
+    _, experiment = release_steps()
+    url = reverse("admin:analytics_experiment_change", args=[experiment.pk])
+    assert "The draft lacks" not in read_text(admin_client.get(url))
+    edit_draft("Change one task")
+
+    page = admin_client.get(url)
+    assert "The draft lacks changes of 1 op in r2. Publishing the draft takes them back." in read_text(page)
+
+    sent = {"step": "ship", "seen": page.context["seen"], "arm": "r2-steps-b"}
+    asked = admin_client.post(reverse("admin:analytics_experiment_step", args=[experiment.pk]), sent, follow=True)
+    assert "Keep or discard unpublished changes" in read_text(asked)
+
+
+def test_review_says_which_changes_undo_the_live_release(api: Api, admin_client: Client) -> None:
+    before = Op.objects.get(op=PATH).summary
+    edit_draft()
+    _, experiment = release_steps()
+    edit_draft(before)
+    Op.objects.filter(op="onto.task.get").update(summary="Read a task and all that it has")
+    lifecycle.decide(experiment, "ship", "Good", by="mia", at=timezone.now())
+
+    page = read_text(admin_client.get(reverse("admin:registry_release_review")))
+
+    assert "1 of these changes is as in" in page
+    assert "Publishing it takes back what r2 changed." in page
+    Op.objects.filter(op=PATH).update(summary=NEW)
+    assert "of these changes is as in" not in read_text(admin_client.get(reverse("admin:registry_release_review")))
