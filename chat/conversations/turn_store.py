@@ -25,7 +25,13 @@ def store_call(call: ToolCall) -> None:
 @gives_connection_back
 def store_outcome(call: ToolCall) -> None:
     """Store what came back."""
-    call.save(update_fields=["op", "envelope", "confirmation", "result", "status", "duration_ms", "trace_id"])
+    call.save(update_fields=["op", "sent", "envelope", "confirmation", "result", "status", "duration_ms", "trace_id"])
+
+
+@gives_connection_back
+def move_call(call: ToolCall) -> None:
+    """Store that a call belongs to another turn."""
+    call.save(update_fields=["message", "position", "round", "text_before"])
 
 
 @gives_connection_back

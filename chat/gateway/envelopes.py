@@ -1,6 +1,6 @@
 """Read envelopes of the gateway, and write the context header."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ from chat.models import ToolCall
 
 Status = ToolCall.Status
 CONFIRMATION_REQUIRED = "confirmation_required"
+ALREADY_DONE = "already_done"  # the beginning of the chat's warning about a write that it sent twice
 
 # Reasons for which someone must do something outside the conversation, also if the details do not say so.
 USER_ACTION_REASONS = frozenset({"not_connected", "not_configured", "subject_required"})
@@ -56,6 +57,26 @@ def iter_envelopes(answer: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
         yield answer
 
 
+def add_warning(envelope: Mapping[str, Any], warning: str) -> dict[str, Any]:
+    """Return an envelope with another warning."""
+    meta = envelope.get("meta") or {}
+    return {**envelope, "meta": {**meta, "warnings": [*meta.get("warnings", ()), warning]}}
+
+
+def is_without_effect(envelope: Mapping[str, Any]) -> bool:
+    """Whether a write that succeeded changed nothing: the stored values were sent, or it was done before."""
+    warnings = (envelope.get("meta") or {}).get("warnings") or ()
+    return any(str(each) == "unchanged" or str(each).startswith(f"{ALREADY_DONE}:") for each in warnings)
+
+
+def identify_row(envelope: Mapping[str, Any]) -> str:
+    """Return the row that a call is about, in words with its id: task “Find a venue”, 0d9a…; empty if it says none."""
+    operation = (envelope.get("meta") or {}).get("operation") or {}
+    name = operation.get("entity_name")
+    row = " ".join(filter(None, (str(operation.get("entity") or ""), f"“{name}”" if name else "")))
+    return ", ".join(filter(None, (row, str(operation.get("entity_id") or ""))))
+
+
 def get_status(answer: Mapping[str, Any]) -> Status:
     """Return how a call went. Answers of help and discovery have no `ok` and are successes."""
     if any(get_reason(each) == CONFIRMATION_REQUIRED for each in iter_envelopes(answer)):
@@ -63,12 +84,46 @@ def get_status(answer: Mapping[str, Any]) -> Status:
     return Status.SUCCESS if answer.get("ok", "error" not in answer) else Status.ERROR
 
 
-def get_confirmation_token(answer: Mapping[str, Any]) -> str:
-    """Return the token of the first call that needs the user's agreement."""
-    for envelope in iter_envelopes(answer):
+def iter_waiting(answer: Mapping[str, Any]) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """Yield the calls of an answer that need the user's agreement: their place in it, and what the gateway asks."""
+    for index, envelope in enumerate(iter_envelopes(answer)):
         if get_reason(envelope) == CONFIRMATION_REQUIRED:
-            return str(get_error(envelope)["details"].get("confirmation", {}).get("token", ""))
-    return ""
+            yield index, get_error(envelope)["details"].get("confirmation") or {}
+
+
+def get_tokens(answer: Mapping[str, Any]) -> dict[int, str]:
+    """Return the tokens of the calls that need the user's agreement, by their place in the answer."""
+    return {index: str(confirmation.get("token", "")) for index, confirmation in iter_waiting(answer)}
+
+
+def describe_confirmation(confirmation: Mapping[str, Any], *, op: str = "") -> str:
+    """Return what a call would do, in words: delete the task “Find a venue” (scope: all)."""
+    operation = confirmation.get("operation") or {}
+    action = str(operation.get("action") or "").replace("_", " ")
+    entity, name = str(operation.get("entity") or "row").replace("_", " "), operation.get("entity_name")
+    text = f"{action} the {entity}" + (f" “{name}”" if name else "") if action else f"run {op}".strip()
+    args = confirmation.get("args_text")
+    return f"{text} ({args})" if args else text
+
+
+def close_waiting(answer: Mapping[str, Any], describe: Callable[[str], str], reason: str) -> dict[str, Any]:
+    """Return an answer in which each call that waits for the user has failed instead. The others keep their outcome.
+
+    `describe` gets what the call would do, and returns the message.
+    """
+
+    def close(envelope: Any) -> Any:
+        if not isinstance(envelope, Mapping) or get_reason(envelope) != CONFIRMATION_REQUIRED:
+            return envelope
+        op = str(envelope.get("op") or "")
+        confirmation = get_error(envelope)["details"].get("confirmation") or {}
+        error = build_error(op, "CONFLICT", describe(describe_confirmation(confirmation, op=op)), reason)
+        return {name: envelope[name] for name in ("index", "type") if name in envelope} | error
+
+    if isinstance(answer.get("results"), list):
+        return {**answer, "results": [close(each) for each in answer["results"]]}
+    closed: dict[str, Any] = close(dict(answer))
+    return closed
 
 
 def get_user_action(answer: Mapping[str, Any]) -> UserAction | None:

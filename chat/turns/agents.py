@@ -3,20 +3,19 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
-from uuid import uuid4
 
 from chat.context.tool_results import fit_results
 from chat.gateway import envelopes
 from chat.gateway.client import GatewayClient, GatewayRefused, GatewayUnavailable
 from chat.turns import tool_plan
 from chat.turns.model_endpoint import ChatModel
-from chat.turns.tool_plan import CUT_OFF, NO_SUCH_TOOL
+from chat.turns.tool_plan import CUT_OFF, NO_SUCH_TOOL, PlannedCall
+from chat.turns.write_keys import RUN_AGENT, WriteKeys
 from core import llm
 from core.database.deadlines import Deadline
 from core.http import Abort
 from core.text import token_budget
 
-RUN_AGENT = "x.agent.run"
 MAX_CALLS = 8
 MAX_ANSWER_TOKENS = 2_000
 CALL_SECONDS = 40.0
@@ -57,6 +56,7 @@ def run_agent(
     task: str,
     model: ChatModel,
     gateway: GatewayClient,
+    keys: WriteKeys,
     abort: Abort,
     deadline: Deadline,
     spent: Callable[[llm.Usage], None],
@@ -72,6 +72,8 @@ def run_agent(
     except (GatewayRefused, GatewayUnavailable):
         return build_failure("The agent could not be started.")
     own.use_toolset(toolset["id"])
+    keys.learn_ops(toolset)
+    own_key_tools = tool_plan.list_own_key_tools(toolset)
     messages: list[dict[str, Any]] = [
         {"role": "system", "content": f"{plan.system_prompt}\n\n{toolset['prompt']}"},
         {"role": "user", "content": task},
@@ -100,7 +102,7 @@ def run_agent(
             count += 1
             is_cut_off = answer.is_cut_off and index == len(answer.tool_calls)
             refusal = _refuse(call, shown, is_over=count > plan.max_calls, is_cut_off=is_cut_off)
-            envelope = refusal or _run_call(own, call)
+            envelope = refusal or _run_call(own, tool_plan.plan_call(call, own_key_tools=own_key_tools), keys)
             on_answer(envelope)
             message: dict[str, Any] = {"role": "tool", "tool_call_id": call.id}
             messages.append(message)
@@ -120,16 +122,15 @@ def _refuse(call: llm.StreamedCall, shown: set[str], *, is_over: bool, is_cut_of
     return None
 
 
-def _run_call(gateway: GatewayClient, call: llm.StreamedCall) -> Mapping[str, Any]:
-    planned = tool_plan.plan_call(call)
+def _run_call(gateway: GatewayClient, planned: PlannedCall, keys: WriteKeys) -> Mapping[str, Any]:
     if planned.problem is not None:
         return planned.problem
-    key = str(uuid4()) if planned.endpoint in ("exec", "batch") and "idempotency_key" not in planned.body else ""
+    sent = keys.add_keys(planned)
     try:
-        answer = gateway.call("POST", planned.endpoint, planned.body, seconds=CALL_SECONDS, idempotency_key=key)
-        return envelopes.remove_tokens(answer.body)
+        answer = gateway.call("POST", planned.endpoint, sent or planned.body, seconds=CALL_SECONDS)
     except GatewayUnavailable:
         return envelopes.build_error(planned.op, "INTERNAL", "The gateway cannot be reached.", "gateway_unavailable")
+    return envelopes.remove_tokens(keys.note_answer(sent, answer.body))
 
 
 def _build_assistant_message(answer: llm.StreamedCompletion) -> dict[str, Any]:

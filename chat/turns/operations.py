@@ -53,12 +53,18 @@ def describe_start(op: str, args: Mapping[str, Any], shown: Mapping[str, Any], n
     return operation | ({"entity_name": name} if isinstance(name, str) and name else {})
 
 
-def describe_end(answer: Mapping[str, Any], names: NamesSeen) -> Iterator[tuple[Operation, bool]]:
+def describe_end(
+    answer: Mapping[str, Any], names: NamesSeen, *, earlier: Mapping[str, Any] | None = None
+) -> Iterator[tuple[Operation, bool]]:
     """Yield the operation of each envelope of an answer, with `status` success or error, and whether nothing changed.
 
-    A write that sent the stored values succeeds and changes nothing.
+    A write that sent the stored values, or that was done before, succeeds and changes nothing. What has ended in
+    `earlier`, an earlier answer to the same call, is left out.
     """
-    for envelope in envelopes.iter_envelopes(answer):
+    before = list(envelopes.iter_envelopes(earlier)) if earlier else []
+    for index, envelope in enumerate(envelopes.iter_envelopes(answer)):
+        if index < len(before) and _has_same_end(before[index], envelope):
+            continue
         meta = envelope.get("meta")
         meta = meta if isinstance(meta, Mapping) else {}
         operation = meta.get("operation")
@@ -66,5 +72,10 @@ def describe_end(answer: Mapping[str, Any], names: NamesSeen) -> Iterator[tuple[
             continue
         name = operation.get("entity_name") or names.get(operation.get("entity_id", ""))
         status = "success" if envelope.get("ok") else "error"
-        is_unchanged = "unchanged" in (meta.get("warnings") or ())
-        yield {**operation, **({"entity_name": name} if name else {}), "status": status}, is_unchanged
+        named = {**operation, **({"entity_name": name} if name else {}), "status": status}
+        yield named, envelopes.is_without_effect(envelope)
+
+
+def _has_same_end(earlier: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
+    has_ended = envelopes.get_reason(earlier) != envelopes.CONFIRMATION_REQUIRED
+    return has_ended and earlier.get("ok") == now.get("ok")

@@ -1,7 +1,7 @@
 """From a tool call of the model to a call of the gateway."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,9 @@ from core.llm import StreamedCall
 from core.text import json_text
 
 HELP, EXEC, BATCH = "tool_help", "tool_exec", "tool_batch"
+BATCHED = ("help", "exec")  # endpoints whose calls can be entries of a batch
 DISCOVER_PREFIX = "discover_"
+KEY = "idempotency_key"
 NO_SUCH_TOOL = "There is no tool {name}. Use one that is listed, or tell the user what cannot be done."
 CUT_OFF = "The answer reached its length limit within this call, so it was not run. Send it again, with less text."
 
@@ -40,13 +42,15 @@ class PlannedCall:
 
     def to_batch_entry(self) -> dict[str, Any] | None:
         """Return the call as an entry of a batch. None if it can only be sent alone."""
-        if self.problem is None and self.endpoint in ("help", "exec") and "idempotency_key" not in self.body:
-            return {"type": self.endpoint, **self.body}
-        return None
+        return {"type": self.endpoint, **self.body} if self.problem is None and self.endpoint in BATCHED else None
 
 
-def plan_call(call: StreamedCall) -> PlannedCall:
-    """Return what to send. Malformed arguments are never run as if they were empty."""
+def plan_call(call: StreamedCall, *, own_key_tools: Collection[str] = ()) -> PlannedCall:
+    """Return what to send. Malformed arguments are never run as if they were empty.
+
+    An idempotency key among the arguments of an op's own tool is for the gateway, unless the tool is one of
+    `own_key_tools`, whose op has such an argument.
+    """
     try:
         args = json_text.parse(call.arguments.encode("utf-8", "surrogatepass")) if call.arguments.strip() else {}
     except json_text.NotStrictJSON as error:
@@ -61,7 +65,15 @@ def plan_call(call: StreamedCall) -> PlannedCall:
         return PlannedCall(call, f"discover/{call.name}", "", args)
     if call.name == EXEC:
         return PlannedCall(call, "exec", str(args.get("op", "")), args)
-    return PlannedCall(call, "exec", call.name, {"op": call.name, "args": args})
+    is_key_ours = KEY in args and call.name not in own_key_tools
+    key = {KEY: args.pop(KEY)} if is_key_ours else {}
+    return PlannedCall(call, "exec", call.name, {"op": call.name, "args": args, **key})
+
+
+def list_own_key_tools(toolset: Mapping[str, Any]) -> frozenset[str]:
+    """Return the names of the tools that have an argument for an idempotency key of their service."""
+    functions = [each["function"] for each in toolset["tools"]]
+    return frozenset(each["name"] for each in functions if KEY in (each.get("parameters") or {}).get("properties", {}))
 
 
 def _refuse(call: StreamedCall, message: str) -> PlannedCall:

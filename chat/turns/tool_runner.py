@@ -1,9 +1,10 @@
 """Run the tool calls of one answer of the model through the gateway, store them and tell the stream."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, tzinfo
+from itertools import takewhile
 from typing import Any
 
 import orjson
@@ -15,21 +16,22 @@ from chat.models import Message, ToolCall
 from chat.turns import agents, headlines, operations, tool_plan
 from chat.turns.operations import NamesSeen, Operation
 from chat.turns.tool_plan import PlannedCall
+from chat.turns.write_keys import WriteKeys
 from core.http import Abort
-from core.llm import StreamedCall
+from core.llm import LlmError, StreamedCall
 
 CALL_SECONDS = 40.0
+TURN_ENDED = ("CONFLICT", "The turn ended before this call, so it was not run.", "not_run")
 STOPPED = "The user stopped the answer before this call, so it was not run. Run it only if they ask for it again."
 
 Emit = Callable[[str, Mapping[str, Any]], None]
+RunAgent = Callable[[agents.AgentPlan, str], Mapping[str, Any]]  # a plan and its task to the agent's envelope
+WaitingCall = tuple[PlannedCall, ToolCall]
 
 
 @dataclass(frozen=True, slots=True)
 class CallOutcome:
-    """What came back for a call, without confirmation tokens, and what the gateway tells a looping model.
-
-    The answer to a call that runs an agent is the plan of that run, until the agent has answered.
-    """
+    """What came back for a call, without confirmation tokens, and what the gateway tells a looping model."""
 
     planned: PlannedCall
     row: ToolCall
@@ -38,33 +40,55 @@ class CallOutcome:
 
 
 class ToolRunner:
-    """Runs calls for one turn. Several calls of one answer are one parallel batch, where they can be."""
+    """Runs calls for one turn: those of one answer in order, except that reads beside each other are one batch."""
 
-    def __init__(self, gateway: GatewayClient, *, turn: Message, names: NamesSeen, emit: Emit, abort: Abort) -> None:
+    def __init__(
+        self, gateway: GatewayClient, *, turn: Message, keys: WriteKeys, names: NamesSeen, emit: Emit, abort: Abort
+    ) -> None:
         self.ledger: list[Operation] = []  # writes that succeeded or failed, in order
         self.tools_used: list[str] = []
         self.toolset_ops: Mapping[str, Any] = {}
         self.abort = abort
+        self.keys = keys
         self.zone: tzinfo = UTC  # the user's
+        self._own_key_tools: Collection[str] = ()
         self._gateway = gateway
         self._turn = turn
         self._names = names
         self._emit = emit
         self._count = 0
 
-    def run(self, calls: Sequence[StreamedCall], *, round: int, text_length: int) -> list[CallOutcome]:
-        """Run the calls and return their outcomes in order. Those left when the user stops the turn are not run."""
-        planned = [tool_plan.plan_call(call) for call in calls]
-        rows = [self._begin(each, round=round, text_length=text_length) for each in planned]
-        entries = [each.to_batch_entry() for each in planned]
-        if len(planned) > 1 and all(entries) and not self.abort.is_set:
-            answers = self._run_together([each for each in entries if each], key=f"{self._turn.pk}:r{round}")
-        else:
-            answers = [self._run_alone(each, row) for each, row in zip(planned, rows, strict=True)]
-        return [
-            self._end_unless_agent(each, row, answer, milliseconds)
-            for each, row, (answer, milliseconds) in zip(planned, rows, answers, strict=True)
+    def use_toolset(self, toolset: Mapping[str, Any]) -> None:
+        """Use what a toolset says of its tools."""
+        self.toolset_ops = toolset.get("ops", {})
+        self.keys.learn_ops(toolset)
+        self._own_key_tools = tool_plan.list_own_key_tools(toolset)
+
+    def run(
+        self, calls: Sequence[StreamedCall], *, round: int, text_length: int, run_agent: RunAgent
+    ) -> list[CallOutcome]:
+        """Run the calls and return their outcomes in order. Those left when the user stops the turn are not run.
+
+        `run_agent` runs an agent that a call asks for; the calls after it wait for it. Raises its LlmError after ending
+        all calls.
+        """
+        waiting = [
+            (planned, self._begin(planned, round=round, text_length=text_length))
+            for planned in (tool_plan.plan_call(call, own_key_tools=self._own_key_tools) for call in calls)
         ]
+        outcomes: list[CallOutcome] = []
+        while waiting:
+            count = len(list(takewhile(self._is_batched, waiting))) if not self.abort.is_set else 0
+            group, waiting = waiting[: count or 1], waiting[count or 1 :]
+            answers = self._run_together(group) if count > 1 else [self._run_alone(*group[0])]
+            for (planned, row), (answer, milliseconds) in zip(group, answers, strict=True):
+                try:
+                    outcomes.append(self._end_or_run_agent(planned, row, answer, milliseconds, run_agent))
+                except LlmError:
+                    for each in waiting:
+                        self._end(*each, GatewayAnswer(0, envelopes.build_error(each[0].op, *TURN_ENDED), ""), 0)
+                    raise
+        return outcomes
 
     def answer_without_running(
         self, call: StreamedCall, answer: Mapping[str, Any], *, round: int, text_length: int
@@ -74,32 +98,51 @@ class ToolRunner:
         row = self._begin(planned, round=round, text_length=text_length)
         return self._end(planned, row, GatewayAnswer(0, dict(answer), ""), 0)
 
-    def run_confirmed(self, row: ToolCall) -> CallOutcome:
-        """Run a call again to which the user has agreed."""
-        planned = tool_plan.plan_call(StreamedCall(row.call_id, row.name, row.args))
-        answer, milliseconds = self._run_alone(planned, row, confirmation=row.confirmation)
-        return self._end(planned, row, answer, milliseconds)
+    def run_confirmed(self, row: ToolCall) -> bool:
+        """Run what waits in a call, to all of which the user has agreed. Return whether the gateway took that.
 
-    def close_declined(self, row: ToolCall, answer: Mapping[str, Any]) -> None:
-        """Store and show that the user did not agree to a call."""
-        planned = tool_plan.plan_call(StreamedCall(row.call_id, row.name, row.args))
-        self._end(planned, row, GatewayAnswer(0, dict(answer), ""), row.duration_ms or 0)
+        A token confirms one call of a batch. The answer has the tokens of the others, and perhaps of calls that the
+        user has not seen yet.
+        """
+        earlier, planned = row.envelope or {}, tool_plan.plan_call(StreamedCall(row.call_id, row.name, row.args))
+        agreed = list(envelopes.get_tokens(earlier)) or [0]
+        token, milliseconds = row.confirmation, 0
+        while True:
+            answer, more = self._send(planned.endpoint, row.sent or planned.body, key=_get_key(row), confirmation=token)
+            milliseconds += more
+            tokens = envelopes.get_tokens(answer.body)
+            is_taken = agreed[0] not in tokens
+            agreed = [index for index in agreed[1:] if index in tokens]
+            if not is_taken or not agreed:
+                break
+            token = tokens[agreed[0]]
+        noted = self.keys.note_answer(row.sent, answer.body)
+        if "results" not in answer.body:
+            answer = replace(answer, body=noted)
+        self._end(planned, row, answer, milliseconds, earlier=earlier)
+        return is_taken
 
-    def show_waiting(self, row: ToolCall) -> None:
-        """Show a call of an earlier turn that still waits for the user."""
+    def close_declined(self, row: ToolCall, message: str) -> None:
+        """Store and show that the user did not agree to what waits in a call. What ran keeps its outcome."""
+        planned = tool_plan.plan_call(StreamedCall(row.call_id, row.name, row.args))
+        body = envelopes.close_waiting(row.envelope or {}, lambda _: message, "declined")
+        self._end(planned, row, GatewayAnswer(0, body, ""), row.duration_ms or 0, earlier=row.envelope or {})
+
+    def show_waiting(self, row: ToolCall, *, text_length: int) -> None:
+        """Move a call that still waits for the user to this turn, and show it."""
+        self._count += 1
+        row.message, row.position, row.round, row.text_before = self._turn, self._count, 1, text_length
+        turn_store.move_call(row)
         planned = tool_plan.plan_call(StreamedCall(row.call_id, row.name, row.args))
         shown = {"envelope": row.envelope or {}, "duration_ms": row.duration_ms}
         self._emit("tool", {**self._describe(planned, row), **shown})
 
-    def end_agent_run(self, outcome: CallOutcome, answer: Mapping[str, Any]) -> CallOutcome:
-        """Store and show what an agent answered to the call that ran it."""
-        body = {**answer, "meta": outcome.answer.get("meta", {})}
-        milliseconds = outcome.row.duration_ms or 0
-        return self._end(outcome.planned, outcome.row, GatewayAnswer(0, body, outcome.hint), milliseconds)
+    def note_operations(self, answer: Mapping[str, Any], *, earlier: Mapping[str, Any] | None = None) -> None:
+        """Tell the stream which rows an answer is about, and add writes that changed something to the ledger.
 
-    def note_operations(self, answer: Mapping[str, Any]) -> None:
-        """Tell the stream which rows an answer is about, and add writes that changed something to the ledger."""
-        for operation, is_unchanged in operations.describe_end(answer, self._names):
+        `earlier` is the answer to the same call in an earlier turn: what ran then is not told again.
+        """
+        for operation, is_unchanged in operations.describe_end(answer, self._names, earlier=earlier or {}):
             self._emit("operation", operation)
             if envelopes.is_write(operation) and not is_unchanged:
                 self.ledger.append(operation)
@@ -124,9 +167,14 @@ class ToolRunner:
             self._emit("operation", start)
         return row
 
-    def _run_together(self, entries: Sequence[dict[str, Any]], *, key: str) -> list[tuple[GatewayAnswer, int]]:
-        body = {"ops": entries, "mode": "parallel"}
-        answer, milliseconds = self._send("batch", body, key=key)
+    def _is_batched(self, call: WaitingCall) -> bool:
+        planned, _ = call
+        return planned.to_batch_entry() is not None and self.keys.is_read(planned)
+
+    def _run_together(self, calls: Sequence[WaitingCall]) -> list[tuple[GatewayAnswer, int]]:
+        """Run reads at the same time."""
+        entries = [planned.to_batch_entry() for planned, _ in calls]
+        answer, milliseconds = self._send("batch", {"ops": entries, "mode": "parallel"})
         results = answer.body.get("results")
         if answer.status != 200 or not isinstance(results, list):  # refused as a whole: each call gets the reason
             return [(answer, milliseconds) for _ in entries]
@@ -134,17 +182,17 @@ class ToolRunner:
             (GatewayAnswer(200, _unwrap_entry(each), answer.hint), _get_latency(each, milliseconds)) for each in results
         ]
 
-    def _run_alone(self, planned: PlannedCall, row: ToolCall, *, confirmation: str = "") -> tuple[GatewayAnswer, int]:
+    def _run_alone(self, planned: PlannedCall, row: ToolCall) -> tuple[GatewayAnswer, int]:
         if planned.problem is not None:
             return GatewayAnswer(0, dict(planned.problem), ""), 0
         if self.abort.is_set:
             return GatewayAnswer(0, envelopes.build_error(planned.op, "CONFLICT", STOPPED, "not_run"), ""), 0
-        key = f"{row.message_id}:{row.position}" if planned.endpoint in ("exec", "batch") else ""
-        has_own_key = "idempotency_key" in planned.body
-        return self._send(planned.endpoint, planned.body, key="" if has_own_key else key, confirmation=confirmation)
+        row.sent = self.keys.add_keys(planned)
+        answer, milliseconds = self._send(planned.endpoint, row.sent or planned.body, key=_get_key(row))
+        return replace(answer, body=self.keys.note_answer(row.sent, answer.body)), milliseconds
 
     def _send(
-        self, endpoint: str, body: Mapping[str, Any], *, key: str, confirmation: str = ""
+        self, endpoint: str, body: Mapping[str, Any], *, key: str = "", confirmation: str = ""
     ) -> tuple[GatewayAnswer, int]:
         started = time.monotonic()
         try:
@@ -157,18 +205,33 @@ class ToolRunner:
             answer = GatewayAnswer(503, envelopes.build_error(op, "INTERNAL", message, "gateway_unavailable"), "")
         return answer, int((time.monotonic() - started) * 1000)
 
-    def _end_unless_agent(
-        self, planned: PlannedCall, row: ToolCall, answer: GatewayAnswer, milliseconds: int
+    def _end_or_run_agent(
+        self, planned: PlannedCall, row: ToolCall, answer: GatewayAnswer, milliseconds: int, run_agent: RunAgent
     ) -> CallOutcome:
-        """End a call, unless it runs an agent, whose answer is still to come."""
-        if agents.get_agent_plan(answer.body) is None:
+        """End a call. If it runs an agent, its answer is the agent's. Raises the LlmError of an agent."""
+        plan = agents.get_agent_plan(answer.body)
+        if plan is None:
             return self._end(planned, row, answer, milliseconds)
-        row.duration_ms = milliseconds
-        return CallOutcome(planned, row, answer.body, answer.hint)
+        meta = answer.body.get("meta", {})
+        try:
+            body = run_agent(plan, str(planned.args.get("task", "")))
+        except LlmError:
+            failure = agents.build_failure(agents.NOT_FINISHED) | {"meta": meta}
+            self._end(planned, row, replace(answer, body=failure), milliseconds)
+            raise
+        return self._end(planned, row, replace(answer, body={**body, "meta": meta}), milliseconds)
 
-    def _end(self, planned: PlannedCall, row: ToolCall, answer: GatewayAnswer, milliseconds: int) -> CallOutcome:
+    def _end(
+        self,
+        planned: PlannedCall,
+        row: ToolCall,
+        answer: GatewayAnswer,
+        milliseconds: int,
+        *,
+        earlier: Mapping[str, Any] | None = None,
+    ) -> CallOutcome:
         shown = envelopes.remove_tokens(answer.body)
-        row.envelope, row.confirmation = shown, envelopes.get_confirmation_token(answer.body)
+        row.envelope, row.confirmation = shown, next(iter(envelopes.get_tokens(answer.body).values()), "")
         row.op = str(answer.body.get("op") or row.op)[:200]
         row.status = envelopes.get_status(answer.body)
         row.duration_ms = milliseconds
@@ -177,7 +240,7 @@ class ToolRunner:
         turn_store.store_outcome(row)
         self._names.learn(answer.body.get("result") or answer.body.get("results"))
         self._emit("tool", {**self._describe(planned, row), "envelope": shown, "duration_ms": milliseconds})
-        self.note_operations(answer.body)
+        self.note_operations(answer.body, earlier=earlier)
         return CallOutcome(planned, row, shown, answer.hint)
 
     def _describe(self, planned: PlannedCall, row: ToolCall) -> dict[str, Any]:
@@ -195,6 +258,11 @@ class ToolRunner:
             **({"is_empty": True} if headlines.is_empty(row.envelope) else {}),
             **({"requires_user_action": True} if is_for_user else {}),
         }
+
+
+def _get_key(row: ToolCall) -> str:
+    """Return the key of a call without writes of its own keys; empty if the body has one, or needs none."""
+    return f"{row.pk}" if row.sent is None and row.name == tool_plan.BATCH else ""
 
 
 def _unwrap_entry(entry: Mapping[str, Any]) -> dict[str, Any]:

@@ -92,15 +92,18 @@ class TurnLoop:
     get_text_length: Callable[[], int]
     spent: Spent
     base: Sequence[dict[str, Any]] = ()
+    earlier: Sequence[ModelRound] = ()
     tool_misses: list[str] = field(default_factory=list)
     escalated: list[str] = field(default_factory=list)
 
-    def run(self, base: Sequence[dict[str, Any]]) -> Finish:
+    def run(self, base: Sequence[dict[str, Any]], *, earlier: Sequence[ModelRound] = ()) -> Finish:
         """Run the turn and return how it ended. `base` are the messages before its first answer.
+
+        `earlier` are the rounds of the turn that it goes on with after a decision.
 
         Raises an LlmError, after what was written until then.
         """
-        self.base = base
+        self.base, self.earlier = base, earlier
         rounds, repaired, seen = list[ModelRound](), set[repair.RepairKey](), list[tuple[str, str]]()
         repair_rounds, was_nudged = 0, False
         while True:
@@ -128,7 +131,7 @@ class TurnLoop:
                 repair_rounds += 1
 
     def _ask(self, rounds: Sequence[ModelRound], *, is_last: bool, nudge: bool) -> StreamedCompletion:
-        messages = build_messages(self.base, rounds)
+        messages = build_messages(self.base, [*self.earlier, *rounds])
         if is_last or nudge:
             messages.append({"role": "system", "content": LAST_ROUND if is_last else NO_ANSWER})
         if rounds and self.get_text_length():
@@ -155,7 +158,7 @@ class TurnLoop:
         if answer.is_cut_off:
             refusals[len(whole)] = CUT_OFF
         runnable = [call for index, call in enumerate(calls) if index not in refusals]
-        outcomes = iter(self._run_agents(self.tools.run(runnable, round=round, text_length=length)))
+        outcomes = iter(self.tools.run(runnable, round=round, text_length=length, run_agent=self._run_agent))
         answered = []
         for index, call in enumerate(calls):
             if index in refusals:
@@ -188,36 +191,22 @@ class TurnLoop:
                 return NO_SUCH_TOOL.format(name=name)
             self.toolset = wider
             self.gateway.use_toolset(wider["id"])
-            self.tools.toolset_ops = wider.get("ops", {})
+            self.tools.use_toolset(wider)
         self.escalated.append(name)
         return NOW_LOADED.format(name=name)
 
-    def _run_agents(self, outcomes: list[CallOutcome]) -> list[CallOutcome]:
-        """Run the agents that calls ask for, and return all outcomes. Raises an LlmError after ending those calls."""
-        answered = []
-        for index, outcome in enumerate(outcomes):
-            plan = agents.get_agent_plan(outcome.answer)
-            try:
-                answered.append(outcome if plan is None else self._run_agent(plan, outcome))
-            except llm.LlmError:
-                for each in outcomes[index:]:
-                    if agents.get_agent_plan(each.answer) is not None:
-                        self.tools.end_agent_run(each, agents.build_failure(agents.NOT_FINISHED))
-                raise
-        return answered
-
-    def _run_agent(self, plan: agents.AgentPlan, outcome: CallOutcome) -> CallOutcome:
-        answer = agents.run_agent(
+    def _run_agent(self, plan: agents.AgentPlan, task: str) -> Mapping[str, Any]:
+        return agents.run_agent(
             plan,
-            task=str(outcome.planned.args.get("task", "")),
+            task=task,
             model=self.model,
             gateway=self.gateway,
+            keys=self.tools.keys,
             abort=self.abort,
             deadline=self.deadline,
             spent=self.spent.add_answer,
             on_answer=self.tools.note_operations,
         )
-        return self.tools.end_agent_run(outcome, answer)
 
     def _add_notes(self, current: ModelRound, repaired: set[repair.RepairKey]) -> bool:
         """Tell the model how to repair what failed. Return whether there was something to repair for the first time.
