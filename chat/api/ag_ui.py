@@ -76,7 +76,7 @@ class AgUiEncoder(TurnEncoder):
                 {
                     "id": data["id"],
                     "reason": "confirmation_required",
-                    "message": data["envelope"].get("error", {}).get("message", ""),
+                    "message": data["headline"],
                     **call,
                     "responseSchema": APPROVAL_SCHEMA,
                 }

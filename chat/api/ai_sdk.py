@@ -32,6 +32,7 @@ class AiSdkEncoder(TurnEncoder):
     def __init__(self, *, message_id: str = "") -> None:
         super().__init__()
         self._message_id = message_id
+        self._begun = set[str]()  # calls of this message
 
     def end(self) -> bytes:
         """Return what is sent after the last chunk."""
@@ -66,8 +67,12 @@ class AiSdkEncoder(TurnEncoder):
 
     def _encode_tool(self, data: Mapping[str, Any]) -> Iterator[Frame]:
         shared = {"toolCallId": data["id"], "providerExecuted": True, "dynamic": True}
-        if data["status"] == "start":
+        if data["id"] not in self._begun and not self._message_id:  # a call of an earlier message begins here again
+            self._begun.add(data["id"])
             yield {"type": "tool-input-available", "toolName": data["name"], "input": data["args"], **shared}
+        if data["status"] == "start":
+            if self._message_id:
+                yield {"type": "tool-input-available", "toolName": data["name"], "input": data["args"], **shared}
         elif data["status"] == "confirm":
             yield {"type": "tool-approval-request", "approvalId": data["id"], "toolCallId": data["id"]}
         elif (

@@ -35,25 +35,42 @@ class DecisionField(serializers.Serializer[Any]):
     approve = serializers.BooleanField()
 
 
+class DecisionsField(serializers.ListField):
+    """Decisions about several calls."""
+
+    child = DecisionField()
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(allow_empty=False, max_length=MAX_DECISIONS, **options)
+
+    def to_internal_value(self, data: Any) -> list[dict[str, Any]]:
+        """Check that they do not contradict each other."""
+        decisions: list[dict[str, Any]] = super().to_internal_value(data)
+        if len({each["call_id"] for each in decisions}) < len(decisions):
+            raise serializers.ValidationError("Decide about each call once.")
+        return decisions
+
+
 class StreamRequest(serializers.Serializer[Any]):
-    """A message, another answer to an earlier one, or a decision about a call of the conversation."""
+    """A message, another answer to an earlier one, or decisions about calls of the conversation."""
 
     message = TextField(max_length=MAX_MESSAGE, required=False)
     session_id = serializers.UUIDField(required=False, allow_null=True)
     context = ContextField(required=False, allow_null=True)  # type: ignore[assignment]
     decision = DecisionField(required=False, allow_null=True)
+    decisions = DecisionsField(required=False)
     replaces = serializers.UUIDField(required=False, allow_null=True)
     repeat_writes = serializers.BooleanField(required=False)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Check that there is something to answer."""
-        if bool(attrs.get("message") or attrs.get("replaces")) == bool(attrs.get("decision")):
+        decision, decisions = attrs.pop("decision", None), attrs.get("decisions", [])
+        if bool(attrs.get("message") or attrs.get("replaces")) + bool(decision) + bool(decisions) != 1:
             raise serializers.ValidationError("Send either message or decision.")
-        for name in ("decision", "replaces"):
-            if attrs.get(name) and not attrs.get("session_id"):
+        for name, value in (("decision", decision), *attrs.items()):
+            if name in ("decision", "decisions", "replaces") and value and not attrs.get("session_id"):
                 raise serializers.ValidationError(f"{name} needs session_id, its conversation.")
-        decision = attrs.pop("decision", None)
-        return attrs | {"decisions": [decision] if decision else []}
+        return attrs | {"decisions": [decision] if decision else decisions}
 
 
 class ProtocolRequest(serializers.Serializer[Any]):
@@ -61,15 +78,7 @@ class ProtocolRequest(serializers.Serializer[Any]):
 
     message = TextField(max_length=MAX_MESSAGE, required=False)
     context = ContextField(required=False)  # type: ignore[assignment]
-    decisions = serializers.ListField(
-        child=DecisionField(), required=False, allow_empty=False, max_length=MAX_DECISIONS
-    )
-
-    def validate_decisions(self, decisions: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Check that they do not contradict each other."""
-        if len({each["call_id"] for each in decisions}) < len(decisions):
-            raise serializers.ValidationError("Decide about each call once.")
-        return decisions
+    decisions = DecisionsField(required=False)
 
 
 class VersionRequest(serializers.Serializer[Any]):

@@ -11,6 +11,7 @@ from django.db.models import Q
 
 from chat.context.layers import GLOBAL
 from chat.conversations import versions
+from chat.conversations.replies import read_reply
 from chat.conversations.store import get_conversation, lock_subject
 from chat.conversations.summaries import shorten_title
 from chat.conversations.versions import Replaced
@@ -35,7 +36,7 @@ class UserDecision:
 
 @dataclass(frozen=True, slots=True)
 class NewTurn:
-    """A turn to run. Without a `question` it goes on after decisions.
+    """A turn to run. With decisions it goes on with the turn that asked for them: `question` is then a plain yes or no.
 
     `versions` are the ids of all versions of the message that it is another version of.
     """
@@ -89,6 +90,7 @@ def start_turn(
                 if replaces
                 else None
             )
+            decisions = decisions or _read_typed_decisions(conversation, message)
             question, turn = _add_messages(conversation, message, at, replaced)
     except IntegrityError:
         raise ApiError(409, "turn_running", versions.RUNNING) from None
@@ -173,6 +175,18 @@ def _check_decision(conversation: Conversation, decision: UserDecision) -> None:
     if call is None or call.status != Status.CONFIRM or _has_message_after(conversation, call):
         text = "This call no longer waits for an answer. Ask for it again in a new message."
         raise ApiError(409, "not_waiting", text)
+
+
+def _read_typed_decisions(conversation: Conversation, message: str) -> Sequence[UserDecision]:
+    """Return what a plain yes or no decides: all calls that wait."""
+    reply = read_reply(message)
+    if reply is None:
+        return ()
+    messages = conversation.messages.shown()
+    last = messages.filter(role=Message.Role.USER).order_by("-position").values_list("position", flat=True).first()
+    waiting = ToolCall.objects.filter(message__in=messages.filter(position__gt=last or 0), status=Status.CONFIRM)
+    ids = waiting.order_by("message__position", "position").values_list("pk", flat=True)
+    return [UserDecision(str(id), reply) for id in ids]
 
 
 def _has_message_after(conversation: Conversation, call: ToolCall) -> bool:

@@ -1,7 +1,6 @@
 """Tool calls as the page shows them: cards. static/chat/card.js does the same for calls that are streamed."""
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import tzinfo
 from typing import Any
@@ -24,15 +23,6 @@ LEFT_UNDONE = "You continued without this. Nothing was done."
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """What the user is asked about a call: what it would do, and the labels of both buttons."""
-
-    text: str
-    approve: str
-    decline: str
-
-
-@dataclass(frozen=True, slots=True)
 class ShownCall:
     """A card. `question` is there while the call waits for the user."""
 
@@ -45,7 +35,7 @@ class ShownCall:
     duration: str
     args: str
     envelope: str
-    question: Question | None
+    question: wording.Question | None
     is_for_user: bool
     is_empty: bool
     link: str  # where the user does what the call needs, if there is such a page
@@ -68,7 +58,7 @@ def show_call(call: ToolCall, *, is_waiting: bool, zone: tzinfo) -> ShownCall:
         duration=format_duration(call.duration_ms),
         args=to_json(planned.body if planned.problem is None else call.args),
         envelope=to_json(answer) if answer is not None else "",
-        question=build_question(answer) if answer and is_waiting and call.status == Status.CONFIRM else None,
+        question=wording.build_question(answer) if answer and is_waiting and call.status == Status.CONFIRM else None,
         is_for_user=action is not None,
         is_empty=headlines.is_empty(answer),
         link=action.url if action else "",
@@ -79,21 +69,6 @@ def _label_status(status: Status, *, is_undone: bool, is_for_user: bool) -> str:
     if is_undone:
         return "Not done"
     return NEEDS_USER if is_for_user and status == Status.ERROR else STATUS_LABELS[status]
-
-
-def build_question(answer: Mapping[str, Any]) -> Question:
-    """Return what the user is asked about the first call of an answer that waits for them."""
-    waiting = (
-        envelopes.get_error(envelope)["details"]
-        for envelope in envelopes.iter_envelopes(answer)
-        if envelopes.get_reason(envelope) == envelopes.CONFIRMATION_REQUIRED
-    )
-    confirmation = next(waiting).get("confirmation") or {}
-    operation = confirmation.get("operation") or {}
-    approve, decline = wording.name_decision(operation)
-    action = str(operation.get("action") or "run").replace("_", " ")
-    text = f"This would {action} the {wording.describe_row(operation)}."
-    return Question(wording.append_args(text, str(confirmation.get("args_text") or "")), approve, decline)
 
 
 def format_duration(milliseconds: int | None) -> str:

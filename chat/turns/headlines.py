@@ -78,6 +78,8 @@ def _describe_error(envelope: Mapping[str, Any], error: Mapping[str, Any]) -> st
     if words := ERROR_WORDS.get(reason):
         return words
     details = error.get("details")
+    if reason == envelopes.CONFIRMATION_REQUIRED and isinstance(details, Mapping):
+        return wording.describe_effect(details.get("confirmation") or {})
     listed = details.get("field_errors") if isinstance(details, Mapping) else None
     errors = [each for each in listed if isinstance(each, Mapping)] if isinstance(listed, list) else []
     paths = dict.fromkeys(str(each.get("path", "")).strip("/").partition("/")[0] for each in errors)

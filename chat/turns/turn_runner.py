@@ -18,6 +18,7 @@ from chat.context.layers import GLOBAL, PROJECT, Place
 from chat.context.sections.row_lines import find_zone
 from chat.context.service import load_context
 from chat.conversations import past_turns, summaries, turn_store
+from chat.conversations.past_turns import AskedTurn
 from chat.conversations.start_turn import NewTurn
 from chat.errors import ApiError
 from chat.events import event_writer, failed_turns
@@ -27,7 +28,7 @@ from chat.gateway.client import Credentials, GatewayClient, GatewayRefused, Gate
 from chat.gateway.envelopes import format_context_header
 from chat.markdown import AnswerText
 from chat.models import Conversation, Message
-from chat.turns import model_endpoint, telemetry
+from chat.turns import decisions, model_endpoint, telemetry
 from chat.turns.model_endpoint import ChatModel, Spent
 from chat.turns.operations import NamesSeen
 from chat.turns.tool_runner import ToolRunner
@@ -162,12 +163,14 @@ class TurnRunner:
 
     def _run(self) -> Finish:
         self._place = past_turns.complete_place(self._conversation, self._gateway)
-        toolset = self._gateway.fetch_toolset(self._new.message)
+        asked = decisions.load_asked_turn(self._new) if self._new.decisions else None
+        toolset = self._gateway.fetch_toolset(asked.question.text if asked and asked.question else self._new.message)
         self._gateway.use_toolset(toolset["id"])
         names = NamesSeen({})
-        tools = ToolRunner(self._gateway, turn=self._turn, names=names, emit=self._emit, abort=self._abort)
+        keys = decisions.build_write_keys(self._new)
+        tools = ToolRunner(self._gateway, turn=self._turn, keys=keys, names=names, emit=self._emit, abort=self._abort)
         tools.zone = find_zone(self._conversation.zone)
-        tools.toolset_ops = toolset.get("ops", {})
+        tools.use_toolset(toolset)
         loop = self._loop = TurnLoop(
             gateway=self._gateway,
             tools=tools,
@@ -179,16 +182,27 @@ class TurnRunner:
             get_text_length=lambda: self._text.length,
             spent=self._spent,
         )
-        if self._new.decisions and telemetry.carry_out(self._new.decisions, tools):
-            self._tell_context(toolset, [])
-            return Finish.ASK  # another call waits
-        base = self._build_base(toolset, names)
+        decided = ""
+        if asked:
+            decided = decisions.carry_out(
+                self._new, tools, write_text=self._write_text, get_text_length=lambda: self._text.length
+            )
+            if not decided:
+                self._tell_context(toolset, [])
+                return Finish.ASK  # a call waits
+        base = self._build_base(toolset, names, asked)
         tools.zone = find_zone(self._conversation.zone)
-        return loop.run(base)
+        return loop.run(base, earlier=decisions.build_rounds(self._new, decided) if asked else ())
 
-    def _build_base(self, toolset: Mapping[str, Any], names: NamesSeen) -> list[dict[str, Any]]:
-        """Return the messages before the turn's first answer: system, history and what the user wrote."""
-        turns = past_turns.load_past_turns(self._conversation, before=self._new.begins_at, learn=names.learn)
+    def _build_base(
+        self, toolset: Mapping[str, Any], names: NamesSeen, asked: AskedTurn | None
+    ) -> list[dict[str, Any]]:
+        """Return the messages before the turn's first answer: system, history and what the user wrote, or had asked."""
+        before = asked.begins_at if asked else self._new.begins_at
+        question = (asked.question.text if asked.question else "") if asked else self._new.message
+        turns = past_turns.load_past_turns(
+            self._conversation, before=before, learn=names.learn, reply="" if asked else question
+        )
         context = load_context(self._gateway.load_context, place=self._place, toolset=toolset, at=datetime.now(UTC))
         names.learn_names(context.names)
         if str(context.zone) != self._conversation.zone:
@@ -204,7 +218,7 @@ class TurnRunner:
             "cut": history.is_cut,
         }
         self._tell_context(toolset, [*context.describe(), layer])
-        return [*messages, {"role": "user", "content": self._new.message}] if self._new.message else messages
+        return [*messages, {"role": "user", "content": question}] if question else messages
 
     def _tell_context(self, toolset: Mapping[str, Any], layers: list[dict[str, Any]]) -> None:
         turn = self._turn

@@ -1,7 +1,10 @@
 """Words for operations on rows: what a button does, and what was done."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
+
+from chat.gateway import envelopes
 
 # What was done, by action.
 PAST = {
@@ -49,9 +52,34 @@ def is_told(operation: Mapping[str, Any], text: str) -> bool:
     return past.lower() in text.lower() and name.lower() in text.lower()
 
 
-def append_args(question: str, args_text: str) -> str:
-    """Return a question with the args of its call, in the words of the gateway."""
-    return f"{question} {args_text[:1].upper()}{args_text[1:]}" if args_text else question
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What the user is asked about a call: what it would do, and the labels of both buttons."""
+
+    text: str
+    approve: str
+    decline: str
+
+
+def build_question(answer: Mapping[str, Any]) -> Question:
+    """Return what the user is asked about the calls of an answer that wait for them. One decision is for all."""
+    waiting = [confirmation for _, confirmation in envelopes.iter_waiting(answer)]
+    text = " ".join(describe_effect(each, with_args=True) for each in waiting)
+    operations = [each.get("operation") or {} for each in waiting]
+    if len(operations) == 1:
+        return Question(text, *name_decision(operations[0]))
+    actions = {str(each.get("action") or "run") for each in operations}
+    action = space_out(actions.pop()).capitalize() if len(actions) == 1 else "Do"
+    number = "both" if len(operations) == 2 else f"all {len(operations)}"
+    return Question(text, f"{action} {number}", "Do neither" if number == "both" else "Do none of them")
+
+
+def describe_effect(confirmation: Mapping[str, Any], *, with_args: bool = False) -> str:
+    """Return what a call that waits for the user would do, as a sentence."""
+    operation = confirmation.get("operation") or {}
+    text = f"This would {space_out(str(operation.get('action') or 'run'))} the {describe_row(operation)}."
+    args = str(confirmation.get("args_text") or "") if with_args else ""
+    return f"{text} {args[:1].upper()}{args[1:]}" if args else text
 
 
 def drop_repaired(operations: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:

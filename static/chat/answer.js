@@ -66,17 +66,16 @@ export class Answer {
     return last?.classList.contains("text") ? last : this.pieces.appendChild(createElement("div", "text"));
   }
 
-  /** Show a call, or a change of one; that may be a call of an earlier answer, which the user has confirmed. */
+  /** Show a call, or a change of one. A call of an earlier answer stays there, unless it still waits for the user. */
   showTool(data) {
     const card = findCard(data.id);
-    if (card) {
-      updateCard(card, data);
-      return;
-    }
+    if (card) updateCard(card, data);
+    const isAskedAgain = card && data.status === "confirm" && !this.element.contains(card);
+    if (card && !isAskedAgain) return;
     this.tail = null;
     const last = this.pieces.lastElementChild;
     const cards = last?.classList.contains("cards") ? last : this.pieces.appendChild(createElement("div", "cards"));
-    cards.append(createCard(data));
+    cards.append(card ?? createCard(data));
     this.setState("tool");
   }
 

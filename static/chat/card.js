@@ -89,8 +89,8 @@ function showQuestion(card, envelope) {
   const question = card.querySelector(".card-question");
   question.hidden = !envelope;
   if (!envelope) return;
-  const waiting = listEnvelopes(envelope).find((each) => each.error?.details?.reason === "confirmation_required");
-  const { text, approve, decline } = describeQuestion(waiting?.error.details.confirmation ?? {});
+  const waiting = listEnvelopes(envelope).filter((each) => each.error?.details?.reason === "confirmation_required");
+  const { text, approve, decline } = describeQuestion(waiting.map((each) => each.error.details.confirmation ?? {}));
   question.querySelector("p").textContent = text;
   const [yes, no] = question.querySelectorAll("button");
   yes.textContent = approve;

@@ -34,12 +34,29 @@ export function dropRepaired(operations) {
   );
 }
 
-/** Return what a call would do and the labels of both buttons. */
-export function describeQuestion({ operation = {}, args_text: args = "" }) {
+/** Return what the calls that wait would do and the labels of both buttons. One decision is for all of them. */
+export function describeQuestion(confirmations) {
+  const operations = confirmations.map(({ operation = {} }) => operation);
+  const text = confirmations.map(describeEffect).join(" ");
+  if (operations.length === 1) return { text, ...nameDecision(operations[0]) };
+  const actions = new Set(operations.map(({ action }) => action || "run"));
+  const action = actions.size === 1 ? capitalize(space([...actions][0])) : "Do";
+  const isPair = operations.length === 2;
+  return {
+    text,
+    approve: `${action} ${isPair ? "both" : `all ${operations.length}`}`,
+    decline: isPair ? "Do neither" : "Do none of them",
+  };
+}
+
+function describeEffect({ operation = {}, args_text: args = "" }) {
+  return `This would ${space(operation.action || "run")} the ${describeRow(operation)}.${args && ` ${capitalize(args)}`}`;
+}
+
+function nameDecision(operation) {
   const action = operation.action || "run";
   const target = operation.entity_name ? `“${operation.entity_name}”` : space(operation.entity || "it");
   return {
-    text: `This would ${space(action)} the ${describeRow(operation)}.${args && ` ${capitalize(args)}`}`,
     approve: `${capitalize(space(action))} ${target}`,
     decline: action === "delete" ? "Keep it" : `Don’t ${space(action)}`,
   };

@@ -95,7 +95,7 @@ def test_model_reads_the_context_and_the_tools_of_the_surface(chat: ChatHarness)
     assert set(layers) == {"system", "profile", "location", "related", "tools", "history"}
 
 
-def test_calls_of_one_answer_are_one_parallel_batch(chat: ChatHarness) -> None:
+def test_reads_of_one_answer_are_one_parallel_batch(chat: ChatHarness) -> None:
     calls = [exec_call("onto.task.list", limit=1), exec_call("onto.project.list"), call("tool_help", path="onto")]
 
     turn = chat.say("Overview", calls, "Here it is.")
@@ -374,7 +374,7 @@ def test_delete_that_is_declined_or_passed_over_is_told_to_the_model(chat: ChatH
     asked = chat.say("Delete it", [delete])
     later = chat.say("No, list it", "Here.", session=str(asked.conversation.pk))
     result = next(each for each in later.requests[0]["messages"] if each["role"] == "tool")
-    assert "did not agree" in result["content"]
+    assert "They did not use the button but wrote: “No, list it”" in result["content"]
     assert find_task().deleted_at is None
 
 
@@ -471,7 +471,7 @@ def test_agents_whose_model_dies_have_failed(chat: ChatHarness) -> None:
 
     assert turn.of_type("error")[0]["code"] == "model_failed"
     assert [each.status for each in turn.calls] == ["success", "error", "error"]
-    assert [each.envelope["error"]["details"]["reason"] for each in turn.calls[1:]] == ["agent_failed"] * 2
+    assert [each.envelope["error"]["details"]["reason"] for each in turn.calls[1:]] == ["agent_failed", "not_run"]
     assert "system_prompt" not in orjson.dumps(turn.events).decode()
 
 

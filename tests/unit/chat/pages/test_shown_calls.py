@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from chat.models import ToolCall
-from chat.pages.shown_calls import LEFT_UNDONE, Question, format_duration, show_call
+from chat.pages.shown_calls import LEFT_UNDONE, format_duration, show_call
+from chat.turns.wording import Question
 from tests.support.loops import for_each
 
 REFUSAL: dict[str, Any] = {

@@ -54,14 +54,15 @@ def test_turn_is_a_run_of_ag_ui() -> None:
 
 def test_other_ends_of_a_run_than_success() -> None:
     encoder = AgUiEncoder(thread_id="t", run_id="r")
-    events = [("tool", {**CALL, "status": "confirm", "envelope": CONFIRM}), ("done", {"reason": "ask", "written": []})]
+    waiting = {**CALL, "status": "confirm", "headline": "This would delete it.", "envelope": CONFIRM}
+    events = [("tool", waiting), ("done", {"reason": "ask", "written": []})]
 
     [waits] = encode(encoder, events)
     [cancelled] = encode(encoder, [("done", {"reason": "cancelled"})])
     [failed] = encode(encoder, [("error", {"code": "model_failed", "message": "No.", "retryable": True})])
 
     (interrupt,) = waits["outcome"]["interrupts"]
-    assert (interrupt["id"], interrupt["toolCallId"], interrupt["message"]) == ("c1", "c1", "Needs the user.")
+    assert (interrupt["id"], interrupt["toolCallId"], interrupt["message"]) == ("c1", "c1", "This would delete it.")
     assert cancelled["outcome"] == {"type": "cancelled"}
     assert failed == {"type": "RUN_ERROR", "message": "No.", "code": "model_failed"}
 

@@ -1,0 +1,138 @@
+"""Go on with a turn that asked the user: carry out what they decided, by a button or by a plain yes or no."""
+
+import re
+from collections.abc import Callable
+
+from chat.context.shortening.clipping import clip
+from chat.conversations import past_turns, turn_store
+from chat.conversations.past_turns import AskedTurn
+from chat.conversations.replies import read_reply
+from chat.conversations.start_turn import NewTurn
+from chat.gateway import envelopes
+from chat.models import ToolCall
+from chat.turns import tool_plan
+from chat.turns.tool_runner import CallOutcome, ToolRunner
+from chat.turns.turn_loop import ModelRound
+from chat.turns.write_keys import WriteKeys
+from core import llm
+from core.llm import StreamedCall
+
+DECLINED = "The user did not agree. Nothing was done. Do not repeat the call."
+USE_THE_BUTTON = "This cannot be undone, so please confirm it with the button."
+EXPIRED = (
+    "Your approval came after it had expired, so nothing was done. I checked the call again: please confirm it again."
+)
+DECIDED = "{decided}. They had asked: “{question}”. Go on with what is left of that. Do not repeat what was done."
+MAX_QUESTION, MAX_REPLY = 1_000, 60  # characters
+# A plain yes runs only what names one of these, and nothing that destroys.
+HARMLESS_WORDS = frozenset(
+    """
+    add append approve assign attach book change complete copy create edit invite link mark merge move order pay place
+    post publish rename reorder reorganize reschedule reserve restore save schedule send set share shift start submit
+    transfer unschedule update upload write
+    """.split()
+)
+DESTRUCTIVE_WORDS = frozenset(
+    """
+    abort annihilate archive cancel clear close deactivate decommission delete destroy disable discard dispose drop
+    empty erase expunge flush forget kill leave overwrite prune purge remove replace reset revoke shred stop terminate
+    trash truncate undo uninstall unlink unpublish unregister unsubscribe void wipe
+    """.split()
+)
+_WORD = re.compile(r"[a-z]+")
+
+
+def load_asked_turn(new: NewTurn) -> AskedTurn:
+    """Return the turn that a new one with decisions goes on with."""
+    return past_turns.load_asked_turn(
+        new.conversation, before=new.begins_at, goes_through=lambda text: read_reply(text) is not None
+    )
+
+
+def build_write_keys(new: NewTurn) -> WriteKeys:
+    """Return the keys of a turn's writes, which know those of the turns that asked the user and that it goes on with.
+
+    Another version of a message begins anew.
+    """
+    before = past_turns.load_asked_turn(new.conversation, before=new.turn.position)
+    answers = [] if new.versions else before.answers
+    keys = WriteKeys(str(answers[0].pk if answers else new.turn.pk))
+    for answer in answers:
+        keys.learn_calls(answer.calls.all())
+    return keys
+
+
+def carry_out(
+    new: NewTurn, tools: ToolRunner, *, write_text: Callable[[str], None], get_text_length: Callable[[], int]
+) -> str:
+    """Run or close the calls. Return what was decided, in words for the model; empty if something still waits.
+
+    What waits is shown again as a part of this turn. Raises LlmAborted if the user stops the turn; what was not carried
+    out waits on.
+    """
+    rows, decided, sentences = list[ToolCall](), list[str](), list[str]()
+    for decision in new.decisions:
+        _check_stop(tools)
+        row = turn_store.load_call(decision.call_id)
+        rows.append(row)
+        asked = _describe(row)
+        if not decision.is_approved:
+            tools.close_declined(row, DECLINED)
+            decided.append(f"did not agree to {asked}")
+        elif new.question and is_destructive(row):
+            sentences.append(USE_THE_BUTTON)
+        elif tools.run_confirmed(row):
+            decided.append(f"agreed to {asked}")
+        else:
+            sentences.append(EXPIRED)
+    _check_stop(tools)
+    waiting = turn_store.load_waiting_calls({row.message_id for row in rows})
+    if waiting:
+        write_text(" ".join(dict.fromkeys(sentences)))
+        for row in waiting:
+            tools.show_waiting(row, text_length=get_text_length())
+        return ""
+    who = f"The user wrote “{clip(new.message, MAX_REPLY)}”: they" if new.question else "The user"
+    return f"{who} {', and '.join(decided)}"
+
+
+def build_rounds(new: NewTurn, decided: str) -> list[ModelRound]:
+    """Return the rounds of the turn that asked, as they are now. The last one says what was decided."""
+    asked, rounds = load_asked_turn(new), list[ModelRound]()
+    for answer in asked.answers:
+        for text, calls in past_turns.iter_rounds(answer):
+            rounds.append(ModelRound(text, [_to_outcome(call) for call in calls]))
+    question = clip(asked.question.text if asked.question else "", MAX_QUESTION)
+    rounds[-1].notes.append(DECIDED.format(decided=decided, question=question))
+    return rounds
+
+
+def is_destructive(row: ToolCall) -> bool:
+    """Whether something that waits in a call deletes or destroys, or may do so: its name does not say."""
+    answer = row.envelope or {}
+    waiting = dict(envelopes.iter_waiting(answer))
+    for index, envelope in enumerate(envelopes.iter_envelopes(answer)):
+        if index in waiting:
+            action = str((waiting[index].get("operation") or {}).get("action") or "")
+            words = set(_WORD.findall(f"{action} {envelope.get('op') or ''}".lower()))
+            if words & DESTRUCTIVE_WORDS or not words & HARMLESS_WORDS:
+                return True
+    return False
+
+
+def _describe(row: ToolCall) -> str:
+    waiting = [
+        envelopes.describe_confirmation(confirmation, op=row.op)
+        for _, confirmation in envelopes.iter_waiting(row.envelope or {})
+    ]
+    return " and to ".join(waiting)
+
+
+def _to_outcome(row: ToolCall) -> CallOutcome:
+    planned = tool_plan.plan_call(StreamedCall(row.call_id, row.name, row.args))
+    return CallOutcome(planned, row, row.envelope or past_turns.UNFINISHED)
+
+
+def _check_stop(tools: ToolRunner) -> None:
+    if tools.abort.is_set:
+        raise llm.LlmAborted("aborted")
