@@ -63,7 +63,8 @@ def _supervise(experiment: Experiment, at: datetime) -> None:
         return
     reason, details = _find_hold_reason(experiment, figures, at)
     if lifecycle.hold(experiment, reason, by=BY, at=at) and reason:
-        subject = f"The experiment {experiment.name} waits for you"
+        needs = "waits for you" if experiment.is_guarded else "needs a decision"
+        subject = f"The experiment {experiment.name} {needs}"
         _notify(experiment, "experiment.held", subject, f"{reason} {details}".strip(), at)
     if not reason and experiment.step_ends_at and experiment.step_ends_at <= at:
         _go_on(experiment, at)

@@ -15,7 +15,8 @@ from django.db import transaction
 from analytics.experiments import results
 from analytics.experiments.interruptions import find_changed_release, find_live_change
 from analytics.experiments.metrics import METRICS
-from analytics.flags import FLAGS, FlagKey
+from analytics.flags import FLAGS, LIVE, FlagKey
+from analytics.rollout import assignment
 from analytics.rollout.evaluation import BUCKETS
 from analytics.rollout.experiments import MAX_STEP_HOURS, Experiment, get_step_length
 from analytics.rollout.models import Cohort, CohortRule, Flag
@@ -144,13 +145,40 @@ def check_startable(experiment: Experiment) -> None:
     Two would ship one after the other, and the second would take back the first. In a transaction, no other can start
     until its end.
     """
-    flag = Flag.objects.select_for_update().get(pk=experiment.flag_id)
+    _refuse(explain_not_startable(experiment, Flag.objects.select_for_update().get(pk=experiment.flag_id)))
+
+
+def explain_not_startable(experiment: Experiment, flag: Flag | None = None) -> str:
+    """Return why it cannot start now; "" if it can."""
+    flag = flag or experiment.flag
     if not flag.is_on:
-        raise ExperimentRefused(f"The flag {flag} is off: switch it on first.")
+        return f"The flag {flag} is off: switch it on first."
     running = Experiment.objects.filter(flag=flag, state=State.RUNNING)
     other = next((each for each in running if each.is_guarded), None)
     if experiment.is_guarded and other:
-        raise ExperimentRefused(f"{other} already goes step by step on the flag {flag}. Decide it first.")
+        return f"{other} already goes step by step on the flag {flag}. Decide it first."
+    return ""
+
+
+def explain_not_startable_again(experiment: Experiment) -> str:
+    """Return why an experiment with the same plan cannot start; "" if it can."""
+    if experiment.state not in (State.STOPPED, State.DECIDED):
+        return "It runs. Stop it first."
+    changed = find_changed_release(experiment)
+    return changed.reason if changed else explain_not_startable(experiment)
+
+
+def explain_not_shippable(experiment: Experiment) -> str:
+    """Return why no arm can be shipped; "" if one can."""
+    changed = find_live_change(experiment)
+    if changed is None and not any(can_serve(arm) for arm in experiment.list_arms()[1:]):
+        changed = find_changed_release(experiment)
+    return changed.reason if changed else ""
+
+
+def can_serve(arm: Cohort) -> bool:
+    """Return whether users can have what an arm has: its release may have been withdrawn."""
+    return arm.flag_id != FlagKey.RELEASE or arm.variant == LIVE or assignment.is_servable(arm.variant)
 
 
 @transaction.atomic
@@ -181,8 +209,7 @@ def decide(
     if decision == Decision.SHIP:
         if arm.variant == experiment.list_arms()[0].variant:
             raise ExperimentRefused("This arm has what the control has: there is nothing to ship.")
-        if changed := find_live_change(experiment):
-            raise ExperimentRefused(changed.reason)
+        _refuse(explain_not_shippable(experiment))
         _ship(experiment, arm, note or f"Experiment {experiment.name}: {arm.name} is shipped.", by=by, at=at)
     else:
         experiment.arms.update(is_on=False)
@@ -258,10 +285,7 @@ def hold(experiment: Experiment, reason: str, *, by: str, at: datetime) -> bool:
 
 def start_again(experiment: Experiment, *, by: str, at: datetime) -> Experiment:
     """Return a new experiment with the same plan, users and arms, started: figures of the old one do not count."""
-    if experiment.state not in (State.STOPPED, State.DECIDED):
-        raise ExperimentRefused("It runs. Stop it first.")
-    if changed := find_changed_release(experiment):
-        raise ExperimentRefused(changed.reason)
+    _refuse(explain_not_startable_again(experiment))
     base, _, number = experiment.name.rpartition("-")
     base, count = (base, int(number) + 1) if base and number.isdigit() else (experiment.name, 2)
     while Experiment.objects.filter(name=f"{base[:27]}-{count}").exists():
@@ -350,6 +374,12 @@ def _check_steps(steps: object, arms: int) -> dict[str, str]:
     if not all(0 < hours <= MAX_STEP_HOURS for _, hours in steps):
         return {"steps": f"A step takes up to {MAX_STEP_HOURS} hours, {example}."}
     return {} if arms == 2 else {"steps": "Steps need two arms: the control, and what is new."}
+
+
+def _refuse(reason: str) -> None:
+    """Raise ExperimentRefused if there is a reason."""
+    if reason:
+        raise ExperimentRefused(reason)
 
 
 def _lock(experiment: Experiment, *states: str) -> Experiment:

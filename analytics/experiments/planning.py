@@ -78,7 +78,7 @@ class ExperimentPlan:
     days: int | None  # until these have come
     detectable: float | None  # the smallest effect that it can find in four weeks, in percent of the metric
     call_limit: int
-    planned_subjects: int
+    planned_subjects: int  # those that are needed; 0 if that is not known
     tuning: int
 
     def apply(self, experiment: Experiment) -> None:
@@ -124,7 +124,7 @@ def plan_experiment(
         days=traffic.find_days(needed / reach) if needed and reach else None,
         detectable=detectable and detectable / abs(level or 1) * 100,
         call_limit=limit,
-        planned_subjects=planned,
+        planned_subjects=needed or 0,
         tuning=choose_tuning(int(planned * pair_share), smaller_share=min(pair) / sum(pair)),
     )
 

@@ -89,6 +89,14 @@ def describe_verdict(experiment: Experiment, figures: Mapping[str, Any] | None) 
     return ExperimentVerdict(text, Tone.BAD if ArmVerdict.WORSE in verdicts else Tone.NEUTRAL, is_clear)
 
 
+def describe_hold(experiment: Experiment) -> str:
+    """Return what a person has to decide, in words that follow its name; "" if nothing. Only a guarded one waits."""
+    if not experiment.hold_reason:
+        return ""
+    state = "waits for you" if experiment.is_guarded else "runs on, and needs a decision"
+    return f"{state}. {experiment.hold_reason}"
+
+
 def list_primary_rows(experiment: Experiment, figures: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """Return the primary metric of each arm beside the control."""
     return [each for each in figures["metrics"] if each["metric"] == experiment.primary_metric]

@@ -40,8 +40,7 @@ def _summarize(experiment: Experiment) -> ExperimentSummary:
     if experiment.state == State.STOPPED:
         text = f"was stopped and waits for a decision. {experiment.stop_reason}"
         return ExperimentSummary(experiment.name, link, text, Tone.BAD, True)
-    if experiment.hold_reason:
-        text = f"waits for you. {experiment.hold_reason}"
+    if text := verdict_text.describe_hold(experiment):
         return ExperimentSummary(experiment.name, link, text, Tone.WARNING, True)
     latest = results.get_latest(experiment)
     verdict = verdict_text.describe_verdict(experiment, latest.figures if latest else None)

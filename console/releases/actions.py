@@ -18,7 +18,6 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.text import get_text_list
 
 from analytics.experiments import lifecycle as experiments
-from analytics.experiments.interruptions import find_changed_release
 from analytics.experiments.lifecycle import ExperimentRefused
 from analytics.rollout import impact
 from analytics.rollout.experiments import Experiment
@@ -216,8 +215,7 @@ class ResumeAction(ReleaseAction):
     def explain_refusal(self, release: Release) -> str:
         if not (experiment := _find_stopped(release)):
             return "No experiment with this release was stopped."
-        changed = find_changed_release(experiment)
-        return changed.reason if changed else ""
+        return experiments.explain_not_startable_again(experiment)
 
     def run_action(self, release: Release, op: str, data: Mapping[str, Any], *, by: str, at: datetime) -> str:
         if experiment := _find_stopped(release):

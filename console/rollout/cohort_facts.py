@@ -15,6 +15,7 @@ from analytics.flags import FlagKey
 from analytics.reports import totals
 from analytics.reports.report_filter import NO_COHORT, ReportFilter
 from analytics.reports.totals import Totals
+from analytics.rollout.experiments import Experiment
 from analytics.rollout.models import Assignment, Cohort
 from audit import audit_log
 from audit.models import AuditEntry
@@ -55,7 +56,7 @@ def build_facts(request: HttpRequest, cohort: Cohort, at: datetime) -> dict[str,
 
     `advice` and `verdict`, `guardrail`, `results`, `exposures` or `is_unexposed`, and `changes`.
     """
-    facts: dict[str, Any] = {"days": DAYS}
+    facts: dict[str, Any] = {"days": DAYS, "widened_by": _find_widening(cohort)}
     if request.user.has_perms(REPORT_PERMISSIONS):
         scope = ReportFilter(at, days=DAYS)
         decision = decide(cohort, scope, totals.sum_by_value(scope, "cohort"))
@@ -67,6 +68,13 @@ def build_facts(request: HttpRequest, cohort: Cohort, at: datetime) -> dict[str,
     if request.user.has_perm("audit.view_auditentry"):
         facts["changes"] = _list_changes(cohort)
     return facts
+
+
+def _find_widening(cohort: Cohort) -> Experiment | None:
+    """Return the experiment that widens a cohort step by step: its arms have the cohort's salt, and so its users."""
+    arms = Cohort.objects.filter(salt=cohort.salt, experiment__isnull=False, flag=cohort.flag_id).order_by("-pk")
+    arm = None if cohort.experiment_id else arms.select_related("experiment").first()
+    return arm.experiment if arm else None
 
 
 def describe_guardrail(cohort: Cohort, at: datetime) -> str:
@@ -110,14 +118,11 @@ def decide(cohort: Cohort, scope: ReportFilter, sums: dict[str, Totals]) -> Coho
 
 def _describe_verdict(cohort: Cohort, verdict: Verdict) -> VerdictBox:
     """Return the verdict, with the advice that a cohort in this state can follow."""
-    advice = verdicts.COHORT_ADVICE
-    if not cohort.is_on:
-        advice = dict.fromkeys(Advice, "It is off.")
-    elif cohort.percentage >= 100:
-        advice = advice | {Advice.WIDEN: "Already at 100%."}
-    elif verdict.advice == Advice.WAIT and _is_long_wait(verdict.reason.days_to_wait):
+    advice = verdicts.choose_cohort_advice(cohort)
+    is_open = cohort.is_on and 0 < cohort.percentage < 100
+    if is_open and verdict.advice == Advice.WAIT and _is_long_wait(verdict.reason.days_to_wait):
         users = Assignment.objects.filter(cohort=cohort.name).values("subject").distinct().count()
-        advice = advice | {Advice.WAIT: f"{users:,} user{'' if users == 1 else 's'} so far: widen it to decide sooner."}
+        advice = {**advice, Advice.WAIT: f"{users:,} user{'' if users == 1 else 's'} so far: widen it to decide sooner."}
     return VerdictBox(describe_verdict(verdict, cohort.name, EVERYONE_ELSE, advice), get_tone(verdict))
 
 

@@ -68,7 +68,8 @@ def list_steps(cohort: Cohort, advice: Advice | None) -> list[CohortStep]:
     steps = []
     if advice not in (None, Advice.STOP, Advice.HOLD) and (wider := _find_wider_step(cohort)):
         effect = _describe_effect(cohort, wider)
-        steps.append(CohortStep(f"Widen to {wider}%", effect, wider, advice == Advice.WIDEN))
+        label = f"Widen to {wider}%" if cohort.percentage else f"Give it to {wider}% of the users as well"
+        steps.append(CohortStep(label, effect, wider, advice == Advice.WIDEN))
     effect = _describe_effect(cohort, STOP)
     steps.append(CohortStep(f"Stop {cohort.name}", effect, STOP, advice == Advice.STOP))
     if not cohort.is_guarded and cohort.percentage < 100:

@@ -49,6 +49,7 @@ def build_page(request: HttpRequest, experiment: Experiment, at: datetime, *, ma
     )
     page: dict[str, Any] = {
         "verdict": verdict,
+        "hold": verdict_text.describe_hold(experiment),
         "facts": _list_facts(experiment, history),
         "overrides": [_describe_override(step) for step in experiment.overridden_steps],
         "audience": describe_audience(experiment),
@@ -159,6 +160,6 @@ def _describe_progress(planned: int, users: int, history: Sequence[tuple[datetim
         return [f"{users:,} users"]
     days = verdict_text.estimate_days_left(planned, history)
     if users >= planned:
-        return [f"{users:,} users: the {planned:,} planned ones have come"]
-    facts = [f"{users:,} of {planned:,} planned users"]
+        return [f"{users:,} users: the {planned:,} that are needed have come"]
+    facts = [f"{users:,} of {planned:,} users that are needed"]
     return [*facts, f"about {days} day{'' if days == 1 else 's'} left"] if days else facts

@@ -29,6 +29,7 @@ from registry.releases import stored_releases, unpublished
 State, Decision = Experiment.State, Experiment.Decision
 START, GO_ON, STOP, SHIP, DROP, AGAIN = "start", "go_on", "stop", "ship", "drop", "again"
 MAX_NOTE = 1_000  # characters, as in the row
+ONLY_ADMINS = "Only Admins can make a release live for everyone. Ask one."
 FOLLOWS = "Servers follow within two seconds."
 
 
@@ -74,7 +75,8 @@ def read_plan(experiment: Experiment) -> PlannedExperiment:
 
 def _build_start(experiment: Experiment, at: datetime) -> ExperimentStep:
     effect = plan_text.describe_start(read_plan(experiment), at)
-    return ExperimentStep(START, f"Start {experiment.name}", effect, "primary")
+    refusal = lifecycle.explain_not_startable(experiment)
+    return ExperimentStep(START, f"Start {experiment.name}", effect, "primary", refusal=refusal)
 
 
 def _build_going_on(request: HttpRequest, experiment: Experiment) -> ExperimentStep:
@@ -83,7 +85,7 @@ def _build_going_on(request: HttpRequest, experiment: Experiment) -> ExperimentS
         return ExperimentStep(GO_ON, "Go on anyway", [effect, FOLLOWS], asks_note=True)
     effect = "This was the last step: it is shipped now."
     return ExperimentStep(
-        GO_ON, "Go on anyway", [effect, FOLLOWS], asks_note=True, refusal=_refuse(request, experiment)
+        GO_ON, "Go on anyway", [effect, FOLLOWS], asks_note=True, refusal=_refuse(request, experiment) or lifecycle.explain_not_shippable(experiment)
     )
 
 
@@ -100,7 +102,9 @@ def _build_drop() -> ExperimentStep:
 def _build_again(request: HttpRequest, experiment: Experiment) -> ExperimentStep:
     effect = "A new experiment starts with the same plan. Its users get the same arm as before."
     effects = [effect, f"The figures of {experiment.name} do not count in it."]
-    refusal = _refuse(request, experiment) if experiment.is_guarded else ""  # it would be shipped without a person
+    refusal = lifecycle.explain_not_startable_again(experiment)
+    if experiment.is_guarded:  # it would be shipped without a person
+        refusal = _refuse(request, experiment) or refusal
     return ExperimentStep(AGAIN, "Start again", effects, refusal=refusal)
 
 
@@ -108,17 +112,19 @@ def _build_shipping(request: HttpRequest, experiment: Experiment, is_better: boo
     """Return the step that ships an arm; none if all arms have what the control has."""
     control, *others = experiment.list_arms()
     names = name_variants(arm.variant for arm in others)
-    arms = [(arm.name, names[arm.variant]) for arm in others if arm.variant != control.variant]
-    if not arms:
+    others = [arm for arm in others if arm.variant != control.variant]
+    if not others:
         return []
-    what = arms[-1][1] if len(arms) == 1 else "an arm"
+    arms = [(arm.name, names[arm.variant]) for arm in others if lifecycle.can_serve(arm)]
+    what = arms[0][1] if len(arms) == 1 else "an arm"
     if experiment.flag_id == FlagKey.RELEASE and not control.rules.exists():
         effect = ["It goes live, and the experiment is closed. Cohorts on another release keep theirs."]
         effect += _warn_of_draft([arm.variant for arm in others])
     else:
         effect = ["Everyone in the audience gets it, and the experiment is closed. Its cohort stays on, at 100%."]
     label, tone = f"Ship {what}", "primary" if is_better else ""
-    return [ExperimentStep(SHIP, label, [*effect, FOLLOWS], tone, True, arms, refusal=_refuse(request, experiment))]
+    refusal = _refuse(request, experiment) or lifecycle.explain_not_shippable(experiment)
+    return [ExperimentStep(SHIP, label, [*effect, FOLLOWS], tone, True, arms, refusal=refusal)]
 
 
 def _warn_of_draft(versions: Sequence[str]) -> list[str]:
@@ -132,10 +138,10 @@ def _warn_of_draft(versions: Sequence[str]) -> list[str]:
 
 
 def _refuse(request: HttpRequest, experiment: Experiment) -> str:
-    """Return why the user cannot ship: only those who publish make a release live for everyone."""
+    """Return why the user cannot start or ship it: only those who publish make a release live for everyone."""
     if experiment.flag_id != FlagKey.RELEASE or request.user.has_perm("registry.add_release"):
         return ""
-    return "Only Admins can make a release live for everyone. Ask one."
+    return ONLY_ADMINS
 
 
 def _start(experiment: Experiment, _: Mapping[str, str], by: str, at: datetime) -> Experiment:
@@ -206,8 +212,10 @@ class ExperimentStepMixin(base.ModelAdmin[Experiment]):
             state = experiment.get_state_display()
             message = f"Nothing was changed: {experiment.name} is {state} now. Look at it again."
             self.message_user(request, message, messages.WARNING)
-        elif step.refusal:
+        elif step.refusal == ONLY_ADMINS:
             raise PermissionDenied(step.refusal)
+        elif step.refusal:
+            self.message_user(request, f"Nothing was changed. {step.refusal}", messages.WARNING)
         else:
             live = stored_releases.get_live_release()
             try:

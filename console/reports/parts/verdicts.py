@@ -38,6 +38,7 @@ COHORT_ADVICE = {
     Advice.HOLD: "Do not widen it yet.",
     Advice.NO_DIFFERENCE: "Wait for more data, or decide by other criteria.",
 }
+LIST_ADVICE = COHORT_ADVICE | {Advice.WIDEN: "Give it to a share of the other users as well."}  # a list is not widened
 RELEASE_ADVICE = {
     Advice.WIDEN: "Give it to more users.",
     Advice.STOP: "Give it to fewer users.",
@@ -181,15 +182,24 @@ def explain_no_comparison(cohort: Cohort) -> str:
     return f"{cohort.name} reads the live release, like {EVERYONE_ELSE}. There is nothing to compare."
 
 
+def choose_cohort_advice(cohort: Cohort) -> Mapping[Advice, str]:
+    """Return what to advise about a cohort in its state."""
+    if not cohort.is_on:
+        return dict.fromkeys(Advice, "It is off.")
+    if cohort.percentage >= 100:
+        return COHORT_ADVICE | {Advice.WIDEN: "Already at 100%."}
+    return COHORT_ADVICE if cohort.percentage else LIST_ADVICE
+
+
 def build_sides_verdict(by: str, pair: tuple[str, str], comparisons: Sequence[MetricComparison]) -> VerdictBox:
     """Return the verdict on the second side of comparisons."""
-    other, name = pair
+    (other, name), advice = pair, COHORT_ADVICE
     if by == "cohort" and other == NO_COHORT:
         for cohort in Cohort.objects.filter(name=name, flag__in=list(FlagKey)):
             if same := explain_no_comparison(cohort):
                 return VerdictBox(same, links=_link_cohort(name))
+            advice = choose_cohort_advice(cohort)
     verdict = judge(comparisons)
-    advice: Mapping[Advice, str] = COHORT_ADVICE
     if by == "cohort":
         labels, links = [name, other], _link_cohort(name)
     else:

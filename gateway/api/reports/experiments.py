@@ -97,7 +97,10 @@ COMPONENTS: dict[str, Any] = {
         {
             **_EXPERIMENT,
             "verdict": {**TEXT, "description": "A sentence that is true whenever it is read."},
-            "planned_subjects": COUNT,
+            "planned_subjects": {
+                **COUNT,
+                "description": "Users that are needed for an 80% chance to find the smallest effect; 0 if not known.",
+            },
             "figures": {"oneOf": [build_ref("ExperimentFigures"), {"type": "null"}]},
         },
         description="One experiment, with its newest figures.",

@@ -325,7 +325,7 @@ def test_experiments_that_wait_for_somebody_come_first(api: Api, admin_client: H
 
     page = read_home(admin_client)
 
-    assert "waits for you. It has fewer than 20 users a side." in page
+    assert "runs on, and needs a decision. It has fewer than 20 users a side." in page
     assert "was stopped and waits for a decision. Failure rate: 60% in the new arm." in page
     assert page.index(">runs</a>") > max(page.index(">held</a>"), page.index(">harmful</a>"))
     assert ">decided</a>" not in page

@@ -78,7 +78,8 @@ def test_widened_cohort_keeps_its_users_and_its_rules() -> None:
 
 
 @pytest.mark.django_db
-def test_release_for_some_users_is_shipped_to_them_alone() -> None:
+def test_release_for_some_users_is_shipped_to_them_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(assignment, "_is_servable", lambda _: True)
     cohort = create_cohort(flag_id=FlagKey.RELEASE, variant="a" * 64)
     CohortRule.objects.create(cohort=cohort, attribute="environment", values=["dev"])
     experiment = guarded_steps.widen_cohort(cohort, PLAN, by="pm", at=NOON)

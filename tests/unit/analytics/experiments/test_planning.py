@@ -54,7 +54,7 @@ def test_plan_says_how_many_users_come_and_how_long_it_takes() -> None:
     assert result.level == pytest.approx(0.1)
     assert result.needed is not None
     assert result.days == -(-result.needed // 50)
-    assert result.planned_subjects == min(result.needed, 1_400)
+    assert result.planned_subjects == result.needed  # also if fewer come within four weeks
 
 
 def test_users_who_come_again_count_once() -> None:
@@ -117,7 +117,7 @@ def test_metric_that_nobody_has_is_not_planned() -> None:
     result = plan(primary_metric="thumbs_up")
 
     assert (result.users_a_week, result.level, result.needed) == (350, None, None)
-    assert result.planned_subjects == 1_400
+    assert (result.planned_subjects, result.tuning) == (0, 2_800)
 
 
 def test_call_limit_is_above_the_calls_of_most_users() -> None:
@@ -135,8 +135,9 @@ def test_tuning_is_twice_the_planned_users_of_the_two_arms_that_are_compared() -
 
     two, four = plan(smallest_effect=5), plan(arms=[*ARMS, *ARMS], smallest_effect=5)
 
-    assert two.tuning == 2 * two.planned_subjects
-    assert four.tuning == pytest.approx(four.planned_subjects, abs=2)
+    coming = [min(each.planned_subjects, each.users_in_history) for each in (two, four)]
+    assert two.tuning == 2 * coming[0]
+    assert four.tuning == pytest.approx(coming[1], abs=2)
 
 
 @pytest.mark.parametrize("weights", [(1, 1), (9, 1)])

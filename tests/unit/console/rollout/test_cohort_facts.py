@@ -241,7 +241,7 @@ def test_only_those_who_may_change_cohorts_take_steps(cohort: Cohort) -> None:
 @for_each(
     "percentage, advice, labels",
     [
-        (0, Advice.WIDEN, ["Widen to 1%", "Stop pilot", "Turn on automatic stop"]),
+        (0, Advice.WIDEN, ["Give it to 1% of the users as well", "Stop pilot", "Turn on automatic stop"]),
         (12.5, Advice.WAIT, ["Widen to 25%", "Stop pilot", "Turn on automatic stop"]),
         (50, Advice.STOP, ["Stop pilot", "Turn on automatic stop"]),
         (50, None, ["Stop pilot", "Turn on automatic stop"]),
@@ -266,3 +266,13 @@ def test_arm_of_an_experiment_has_no_verdict_beside_that_of_its_experiment() -> 
 
     text = "tools-b is an arm of the experiment tools, whose page has the verdict."
     assert (verdict.box.text, verdict.advice) == (text, None)
+
+
+def test_better_list_is_not_widened_but_given_to_others(manager_client: HttpClient, cohort: Cohort) -> None:
+    Cohort.objects.filter(pk=cohort.pk).update(percentage=0, listed=["ana"])
+    write_figures(failed=10, others_failed=80)
+
+    page = read_page(manager_client, cohort)
+
+    assert "Give it to a share of the other users as well." in page
+    assert "Widen" not in page.replace("Widen step by step", "")

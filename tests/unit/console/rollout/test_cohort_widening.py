@@ -44,6 +44,9 @@ def test_page_begins_above_the_cohorts_share_and_starts_the_steps(admin_client: 
     assert [(arm.variant, arm.percentage) for arm in experiment.list_arms()] == [("legacy", 10), ("gateway", 10)]
     cohort.refresh_from_db()
     assert not cohort.is_on
+    page = read_text(admin_client.get(change_url))
+    assert "It was widened step by step: its users are in the experiment" in page
+    assert reverse("admin:analytics_experiment_change", args=[experiment.pk]) in page
 
 
 def test_cohort_that_cannot_be_widened_has_no_link_and_says_why(admin_client: Client, cohort: Cohort) -> None:

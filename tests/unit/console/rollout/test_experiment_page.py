@@ -56,7 +56,7 @@ def test_page_says_the_verdict_and_what_stands_behind_it(admin_client: HttpClien
 
     assert "Surface hybrid fails 20.0 points less than surface legacy (" in page
     assert "You may look at this at any time." in page
-    assert "120 of 600 planned users" in page
+    assert "120 of 600 users that are needed" in page
     assert "split within chance" in page
     assert "Nobody was seen in two arms." in page
     assert "Failure rate by op, exploratory" in page
@@ -92,7 +92,7 @@ def test_more_users_than_planned_are_not_a_part_of_the_planned(
 ) -> None:
     Experiment.objects.filter(pk=experiment.pk).update(planned_subjects=79)
 
-    assert "120 users: the 79 planned ones have come" in read_page(admin_client, experiment)
+    assert "120 users: the 79 that are needed have come" in read_page(admin_client, experiment)
 
 
 def test_page_says_what_is_compared_before_there_are_figures(admin_client: HttpClient) -> None:
@@ -219,3 +219,41 @@ def test_ended_experiment_keeps_its_reason_and_its_verdict(admin_client: HttpCli
         "fails 20.0 points less",
     ):
         assert text in page
+
+
+def test_plain_experiment_with_a_worse_signal_runs_on(admin_client: HttpClient) -> None:
+    experiment = create_experiment(timezone.now())
+    lifecycle.hold(experiment, "Latency of a call: clearly worse.", by="guardrail", at=timezone.now())
+
+    page = read_page(admin_client, experiment)
+
+    assert "It runs on, and needs a decision. Latency of a call: clearly worse." in page
+    assert "waits for you" not in page
+
+
+def test_steps_that_would_be_refused_have_a_reason_and_no_button(admin_client: HttpClient, live_catalog: Any) -> None:
+    live = Release.objects.get()
+    other = Release.objects.get(pk=live.pk)
+    other.version, other.number = "a" * 64, 7
+    other.save(force_insert=True)
+    experiment = create_experiment(timezone.now(), flag_id=FlagKey.RELEASE, variants=["live", other.version])
+    assert 'class="ui-button">Ship r7' in read_page(admin_client, experiment)
+    lifecycle.stop(experiment, "Enough.", by="pm", at=timezone.now())
+    AuditEntry.objects.create(
+        time=timezone.now(),
+        kind="release",
+        name=live.version,
+        action="published",
+        by="ana",
+        changes={"live": [live.version, "b" * 64]},
+    )
+
+    page = read_page(admin_client, experiment)
+
+    assert "<strong>Ship r7</strong> is not possible. Release" in page
+    assert "<strong>Start again</strong> is not possible. Release" in page
+    assert "Drop</summary>" in page
+    sent = {"step": "again", "seen": "stopped 0"}
+    url = reverse("admin:analytics_experiment_step", args=[experiment.pk])
+    assert "Nothing was changed. Release" in unescape(read(admin_client.post(url, sent, follow=True)))
+    assert Experiment.objects.count() == 1
