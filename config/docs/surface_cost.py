@@ -40,6 +40,11 @@ choose which.
 |---|---|
 {levels}
 
+Lists have no blanks, and their keys are part of the API, so the summary is all that could be shorter. It is not cut:
+summaries have seven words on average and no filler, and most would lose what a model chooses a tool by. Cut to four
+words, "Change a document's title, text, state or type" is "Change a document's title,", for example, and that saves
+three tokens.
+
 The next table compares discovery tools for {domains} domains with sending {tools} tools and {agents} agents, with all
 their documentation, in each request. It counts everything except `tool_exec` and the call itself. A typical turn lists
 one domain and reads {details} tools and one parameter of medium size. A wide turn lists every domain, and the widest
@@ -87,11 +92,13 @@ def measure_levels(catalog: Catalog) -> Iterator[tuple[str, str]]:
     shown = surfaces.select_tools(Surface.DISCOVERY, catalog, ToolsetRequest(FULL_VISIBILITY)).tools
     definitions = [token_budget.count_json(rendering.to_openai(tool)) for tool in shown if tool.name != "tool_exec"]
     yield "the definition of a discovery tool", f"{max(definitions)} at most"
-    lists, details, parameters = [], [], []
+    lists, bare_lists, details, parameters = [], [], [], []
     for domain in discovery_pages.list_domains(catalog, FULL_VISIBILITY):
         body = _discover(catalog, DiscoveryQuery(domain.name))
         names = [tool["name"] for tool in orjson.loads(body)["tools"]]
         lists.append(token_budget.count(body) / len(names))
+        bare_tools = [{"name": name, "summary": ""} for name in names]
+        bare_lists.append(token_budget.count_json({"tools": bare_tools}) / len(names))
         for name in names:
             detail = _discover(catalog, DiscoveryQuery(domain.name, name))
             details.append(token_budget.count(detail))
@@ -99,7 +106,10 @@ def measure_levels(catalog: Catalog) -> Iterator[tuple[str, str]]:
                 token_budget.count(_discover(catalog, DiscoveryQuery(domain.name, name, parameter)))
                 for parameter in orjson.loads(detail)["parameters"]
             ]
-    yield "level 1: a tool in a list", f"{statistics.fmean(lists):.0f} on average"
+    yield (
+        "level 1: a tool in a list",
+        f"{statistics.fmean(lists):.0f} on average, {statistics.fmean(bare_lists):.0f} of them its name and the keys",
+    )
     yield "level 2: one tool", f"{statistics.median(details):.0f} median, {max(details)} at most"
     longer = sum(count > discovery_pages.MAX_PARAMETER_TOKENS for count in parameters)
     yield (
