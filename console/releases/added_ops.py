@@ -6,6 +6,7 @@ from urllib.parse import urlencode
 
 from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.template.defaultfilters import pluralize
@@ -15,12 +16,14 @@ from console import diff_view, op_tree
 from console.releases import selection
 from core import memory
 from core.admin import base
-from registry.models import Op, Release, get_parent_path
+from registry.models import Connection, Op, Release, get_parent_path
 from registry.releases import review
 from registry.releases.help_diff import TokenCounts
+from registry.releases.selection import DraftSelection
 from registry.reviews.holds import Holders
 from registry.snapshot.diff import Action, CopyChange, Kind
 
+MAX_TRIED = 500  # added ops among which to choose what to try
 MAX_SHOWN = 20  # added ops; if there are more, all of them are collapsed
 GROUP = "group"  # query parameter
 
@@ -52,6 +55,13 @@ def split_changes(changes: Sequence[CopyChange]) -> tuple[list[CopyChange], list
     if sum(change.kind == Kind.OP for change in added) <= MAX_SHOWN:
         return [], list(changes)
     return added, [change for change in changes if not _is_added(change)]
+
+
+def query_services(chosen: DraftSelection) -> QuerySet[Op]:
+    """Return the first ops that the selected changes add and that run in a service."""
+    before = {entry["op"] for entry in chosen.before["ops"]}
+    paths = [entry["op"] for entry in chosen.after["ops"] if entry["op"] not in before]
+    return Op.objects.filter(op__in=paths[:MAX_TRIED], connection__kind__in=(Connection.Kind.HTTP, Connection.Kind.MCP))
 
 
 def build_context(added: Sequence[CopyChange], tokens: dict[str, TokenCounts]) -> dict[str, Any]:

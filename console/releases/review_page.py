@@ -7,7 +7,6 @@ from django import forms
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
-from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import URLPattern, path, reverse
@@ -22,15 +21,17 @@ from console.forms import LATER, PUBLISH_ERRORS, GuardedStepsForm, PublishForm
 from console.releases import added_ops, guarded_release, release_texts, schedule, selection, warning_groups
 from console.releases.cohort_release import COHORT, CohortReleaseForm, release_reviewed
 from console.releases.guarded_release import STEPS
+from console.releases.publish_progress import PARAMETER, keep_progress, show_progress
 from core import memory
 from core.admin import base
 from core.admin.form_fields import PlainTextField
 from core.text import notes
 from notifications.models import Notification
 from registry.checks import Finding
-from registry.models import Connection, Op, Release, ReviewRequest
+from registry.models import Release, ReviewRequest
 from registry.models.review import MAX_COMMENT_LENGTH, Person
-from registry.releases import lifecycle, recorded_calls, restore, review
+from registry.releases import lifecycle, publishing, recorded_calls, restore, review
+from registry.releases.publishing import ShowProgress
 from registry.releases.review import DraftReview
 from registry.reviews import approval, cohort_release, holds, requests
 from registry.reviews import approval as reviewed_publishing
@@ -43,7 +44,6 @@ ASKED_BY_STEP = {COMMENT: "what the others should know", SEND_BACK: "what needs 
 ABOUT_DRAFT = (ASK, APPROVE, SEND_BACK)  # they require that the user has seen the current draft
 MAX_SHOWN_COMMENTS = 200
 MAX_NOTE = 200
-MAX_ADDED = 500  # ops among which to choose what to try
 OUTDATED = "The draft has changed since you reviewed it. Review the changes again."
 State = ReviewRequest.State
 
@@ -167,6 +167,17 @@ class ReviewMixin(base.ModelAdmin[Release]):
         """Show the selected changes compared with the live release; on POST publish them, or select others."""
         if not diff_view.can_see_draft(request):
             raise PermissionDenied
+        if request.method == "POST":
+            with keep_progress(request) as progress:
+                progress("Checking the draft")
+                return self._review_selection(request, progress)
+        if PARAMETER in request.GET:
+            return show_progress(request)
+        return self._review_selection(request)
+
+    def _review_selection(
+        self, request: HttpRequest, progress: ShowProgress = publishing.show_no_progress
+    ) -> HttpResponse:
         holders = Holders.load()
         draft_review = review.review_draft(selection.choose_changes(request, holders))
         if request.method == "POST" and request.POST.get("step") in selection.STEPS:
@@ -188,7 +199,7 @@ class ReviewMixin(base.ModelAdmin[Release]):
                 ):
                     return redirect("admin:analytics_experiment_change", experiment.pk)
                 return self.render_review(request, draft_review, holders, form=form, steps_form=steps_form)
-            elif self._publish_reviewed(request, draft_review, form):
+            elif self._publish_reviewed(request, draft_review, form, progress):
                 return redirect("admin:registry_release_changelist")
         return self.render_review(request, draft_review, holders, form=form)
 
@@ -264,7 +275,9 @@ class ReviewMixin(base.ModelAdmin[Release]):
         note = request.GET.get("note", "")[:MAX_NOTE]  # such as what an import proposes
         return _build_publish_form(draft_review, request.POST or None, note=note)
 
-    def _publish_reviewed(self, request: HttpRequest, draft_review: review.DraftReview, form: PublishForm) -> bool:
+    def _publish_reviewed(
+        self, request: HttpRequest, draft_review: review.DraftReview, form: PublishForm, progress: ShowProgress
+    ) -> bool:
         """Publish the reviewed draft and return whether it worked. Adds errors to the form."""
         try:
             release = reviewed_publishing.publish_reviewed(
@@ -272,6 +285,7 @@ class ReviewMixin(base.ModelAdmin[Release]):
                 at=timezone.now(),
                 seen=draft_review.version,
                 only=draft_review.selection.keys,
+                progress=progress,
                 **form.get_reasons(),
             )
         except lifecycle.AlreadyLive:
@@ -280,18 +294,11 @@ class ReviewMixin(base.ModelAdmin[Release]):
             form.add_error(None, str(error))
         else:
             message = release_texts.describe_published(release)
-            trials = chat_links.format_trials(_query_added(draft_review))
+            trials = chat_links.format_trials(added_ops.query_services(draft_review.selection))
             self.message_user(request, format_html("{} {}", message, trials), messages.SUCCESS)
             selection.forget_selection(request)
             return True
         return False
-
-
-def _query_added(draft_review: review.DraftReview) -> QuerySet[Op]:
-    """Return the ops that are new in a draft and run in a service."""
-    before = {entry["op"] for entry in draft_review.selection.before["ops"]}
-    paths = [entry["op"] for entry in draft_review.selection.after["ops"] if entry["op"] not in before]
-    return Op.objects.filter(op__in=paths[:MAX_ADDED], connection__kind__in=(Connection.Kind.HTTP, Connection.Kind.MCP))
 
 
 def _list_own_problems(draft_review: review.DraftReview) -> list[Finding]:

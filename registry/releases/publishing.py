@@ -1,7 +1,7 @@
 """Publishing: freeze the draft into a release and make it live."""
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
@@ -22,6 +22,12 @@ from registry.releases.stored_releases import EntryKey
 from registry.snapshot import diff, snapshot
 from registry.snapshot.copy_kinds import COPY_KINDS, Kind
 from registry.snapshot.entries import Snapshot
+
+ShowProgress = Callable[[str], None]  # takes what is done now, such as "Counting tokens"
+
+
+def show_no_progress(_: str) -> None:
+    """Show nothing: nobody waits on a page."""
 
 
 def find_new_warnings(content: Snapshot, counts: checks.TokenCountsByOp, *, version: str = "") -> list[checks.Finding]:
@@ -129,6 +135,7 @@ def publish_draft(
     seen: str = "",
     accepted_loss: str = "",
     only: Collection[EntryKey] | None = None,
+    progress: ShowProgress = show_no_progress,
 ) -> Release:
     """Freeze the draft and make it live. The same content gives the same release.
 
@@ -137,13 +144,15 @@ def publish_draft(
     `accepted` is the reason for accepting warnings that the live release does not have; it is stored with them. It is
     not needed if the release exists already. `accepted_loss` is the reason for losing more eval cases than the margin
     allows; it is stored in the release history. `seen` is the version of the release that the user reviewed.
+    `progress` is called with each step, in words.
 
     Raises NotPublishable, ReasonMissing, LossReasonMissing, draft.DraftChanged, AlreadyLive, LiveChanged, and
     AlreadyWithdrawn if the draft equals a withdrawn release.
     """
     release, compared, chosen = _freeze(
-        by=by, at=at, accepted=accepted, accepted_loss=accepted_loss, seen=seen, only=only
+        by=by, at=at, accepted=accepted, accepted_loss=accepted_loss, seen=seen, only=only, progress=progress
     )
+    progress("Making the release live")
     lifecycle.activate_release(
         version=release.version,
         note=note,
@@ -174,14 +183,24 @@ def freeze_draft(
 
 
 def _freeze(
-    *, by: str, at: datetime, accepted: str, accepted_loss: str, seen: str, only: Collection[EntryKey] | None
+    *,
+    by: str,
+    at: datetime,
+    accepted: str,
+    accepted_loss: str,
+    seen: str,
+    only: Collection[EntryKey] | None,
+    progress: ShowProgress = show_no_progress,
 ) -> tuple[Release, EvalComparison | None, DraftSelection]:
     with memory.pause_gc():
+        progress("Checking the draft")
         chosen = selection.load_whole_draft() if only is None else selection.load_entries(only)
         frozen = _check_publishable(chosen.after, seen=seen)
+        progress("Running the eval cases")
         compared = evaluation.compare_with_live(frozen.version, frozen.content, chosen.live)
         if compared and evaluation.exceeds_margin(compared) and not accepted_loss.strip():
             raise LossReasonMissing(compared)
+        progress(f"Counting the tokens of {len(frozen.content['ops']):,} ops")
         release = _get_or_create_release(frozen, chosen, by=by, at=at, accepted=accepted)
         return release, compared, chosen.without_contents()
 

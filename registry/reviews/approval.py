@@ -111,6 +111,7 @@ def publish_reviewed(
     accepted_loss: str = "",
     only: Collection[EntryKey] | None = None,
     own: ScheduledPublish | None = None,
+    progress: publishing.ShowProgress = publishing.show_no_progress,
 ) -> Release:
     """Publish the draft or some of its entries, see `publishing.publish_draft`.
 
@@ -125,6 +126,7 @@ def publish_reviewed(
         seen=checked.version,
         accepted_loss=accepted_loss,
         only=checked.only,
+        progress=progress,
     )
     checked.close_reviews(release, by=by, at=at)
     return release
