@@ -10,6 +10,7 @@ SELF = "'self'"
 HEADER = "Content-Security-Policy"
 DENY_ALL = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 SAME_HOST = "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; frame-ancestors 'none'"
+CONSOLE = f"{SAME_HOST}; form-action 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'"
 
 # The chat's pages have neither inline scripts nor inline styles, and evaluate nothing.
 CHAT = (
@@ -22,9 +23,9 @@ CHAT_URLS = "config.chat.urls"
 # By path prefix, the first one that fits. The console and the API's documentation page set inline styles.
 POLICIES = {
     "/api/v1/files/": f"{DENY_ALL}; sandbox",
-    "/admin/": f"{SAME_HOST}; form-action 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'",
+    "/admin/": CONSOLE,
     "/api/docs": f"{SAME_HOST}; form-action 'none'; style-src 'self' 'unsafe-inline'",
-    "/account/": f"{SAME_HOST}; form-action 'self'",
+    "/account/": CONSOLE,  # second factor and sessions are pages of the console
     "/oauth/": f"{SAME_HOST}; form-action 'self'",
     "/chat/api/": DENY_ALL,
     "/chat/": f"{CHAT} 'none'",

@@ -84,6 +84,7 @@ MIDDLEWARE = [
     "core.sign_in.second_factor.SecondFactorMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "console.access.failed_sign_ins.RefusalMiddleware",
+    "console.access.account_pages.AccountPagesMiddleware",
 ]
 
 ROOT_URLCONF = "config.urls"

@@ -224,3 +224,26 @@ def test_admin_signs_a_user_out_everywhere(ana: User, admin_client: HttpClient) 
     assert "ana is signed out of 2 sessions." in run_action(admin_client, User, "end_sessions", ana)
 
     assert [http.get("/admin/").status_code for http in sessions] == [302, 302]
+
+
+@pytest.mark.parametrize("page", [FACTORS, ADD_APP, "/account/second-factor/webauthn/add/", SESSIONS])
+def test_account_pages_are_pages_of_the_console_for_those_who_can_use_it(page: str, ana: User) -> None:
+    http = sign_in()
+    http.post("/account/reauthenticate/", {"password": PASSWORD})
+    end_user = HttpClient()
+    end_user.force_login(User.objects.create_user("end-user"))
+
+    response = http.get(page)
+
+    assert "nav-sidebar" in read(response)
+    assert "admin/base_site.html" in [template.name for template in response.templates]
+    assert response.headers["Content-Security-Policy"] == http.get("/admin/").headers["Content-Security-Policy"]
+    plain_page = end_user.get(page, follow=True)
+    assert plain_page.status_code == 200
+    assert "admin/base_site.html" not in [template.name for template in plain_page.templates]
+
+
+def test_confirming_ones_identity_stays_a_plain_page(ana: User) -> None:
+    response = sign_in().get("/account/reauthenticate/")
+
+    assert "admin/base_site.html" not in [template.name for template in response.templates]
