@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from django.db.models import Q, QuerySet
+from django.db.models import BooleanField, F, Func, Q, QuerySet, Value
 
 from analytics.events.models import OperationEvent
 
@@ -13,6 +13,7 @@ MAX_COUNTED = 5_000  # newest failed events, so that a list of millions opens at
 MAX_CAUSES = 10
 ROOT_LABEL = "the args"  # the pointer of an error of the args as a whole is empty
 SEPARATOR = "|"
+FIELD_ERROR_PARAMETER = "field_error"  # query parameter of the list of events
 # Codes of field errors that read as jargon.
 FIELD_CODE_WORDS = {
     "enum": "not an allowed value",
@@ -74,6 +75,60 @@ class Causes:
     is_limited: bool
     most_frequent: Sequence[Cause]
     other_times: int  # events with any other problem
+
+
+@dataclass(frozen=True, slots=True)
+class FieldProblem:
+    """A field error: where in the args, and its code. A call may have several."""
+
+    pointer: str
+    code: str
+
+    @property
+    def text(self) -> str:
+        """The field error in words."""
+        return describe_field_error(self.pointer, self.code)
+
+    @property
+    def key(self) -> str:
+        """The field error as a query parameter."""
+        return f"{self.pointer}{SEPARATOR}{self.code}"
+
+    @property
+    def condition(self) -> Q:
+        """The condition for events that have it, besides others or alone."""
+        return Q(_HasFieldError(F("field_errors"), Value(self.pointer), Value(self.code)))
+
+    @classmethod
+    def parse(cls, key: str) -> "FieldProblem | None":
+        """Return the field error of a query parameter; None if it is not valid. A pointer may contain the separator."""
+        pointer, separator, code = key.rpartition(SEPARATOR)
+        return cls(pointer, code) if separator and code else None
+
+
+class _HasFieldError(Func):
+    """SQL condition: whether a JSON list of pairs contains a pair of texts."""
+
+    arity = 3
+    output_field = BooleanField()
+    template = "EXISTS (SELECT 1 FROM %(rows)s WHERE %(first)s = %(pointer)s AND %(second)s = %(code)s)"
+
+    def as_sqlite(self, compiler: Any, connection: Any, **_: Any) -> Any:
+        return self._compile(compiler, "JSON_EACH({})", "JSON_EXTRACT(value, '$[{}]')")
+
+    def as_postgresql(self, compiler: Any, connection: Any, **_: Any) -> Any:
+        return self._compile(compiler, "JSONB_ARRAY_ELEMENTS({}) AS pair", "pair->>{}")
+
+    def _compile(self, compiler: Any, rows: str, item: str) -> Any:
+        (column, _), (pointer, first), (code, second) = map(compiler.compile, self.source_expressions)
+        sql = self.template % {
+            "rows": rows.format(column),
+            "first": item.format(0),
+            "pointer": pointer,
+            "second": item.format(1),
+            "code": code,
+        }
+        return sql, [*first, *second]
 
 
 def describe_field_error(pointer: str, code: str) -> str:

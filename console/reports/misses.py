@@ -11,7 +11,8 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from analytics.events import problems, stored_contents
-from analytics.events.event_filters import CountedAs
+from analytics.events.event_filters import CountedAs, build_op_query
+from analytics.events.problems import FIELD_ERROR_PARAMETER, FieldProblem
 from analytics.reports import misses, totals
 from analytics.reports.misses import FieldErrors, MissedSearch, TurnMisses, WrongChoice
 from analytics.reports.report_filter import ReportFilter
@@ -90,7 +91,7 @@ def build_report(request: HttpRequest) -> ReportContent:
                 "field_errors",
                 "Repeated field errors",
                 [*ERROR_COLUMNS, *actions.columns],
-                [_build_error_row(each, actions) for each in errors],
+                [_build_error_row(query.scope, each, actions) for each in errors],
             ),
             ReportTable(
                 "names",
@@ -225,8 +226,10 @@ def _build_choice_row(each: WrongChoice, actions: _ActionLinks) -> list[ReportCe
     ]
 
 
-def _build_error_row(each: FieldErrors, actions: _ActionLinks) -> list[ReportCell]:
+def _build_error_row(scope: ReportFilter, each: FieldErrors, actions: _ActionLinks) -> list[ReportCell]:
     evidence = f"{problems.describe_field_error(each.pointer, each.code)}, {_format_times(each.times)}"
+    field_error = FieldProblem(each.pointer, each.code)
+    events_query = build_op_query(each.op) | {FIELD_ERROR_PARAMETER: field_error.key}
     links, entry = [], actions.entries.get(each.op)
     if entry is not None:
         suggested = suggested_edits.suggest_for_field_error(each.pointer, each.code, entry, actions.words)
@@ -238,7 +241,7 @@ def _build_error_row(each: FieldErrors, actions: _ActionLinks) -> list[ReportCel
         actions.build_op_cell(each.op),
         ReportCell(problems.describe_pointer(each.pointer)),
         ReportCell(problems.describe_field_code(each.code)),
-        ReportCell(each.times),
+        ReportCell(each.times, report_query.to_events(scope, CountedAs.FAILED, events_query)),
         actions.build_release_cell(each.releases),
         *actions.build_links_cells(links),
     ]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from analytics.events import problems
 from analytics.events.models import OperationEvent
-from analytics.events.problems import Problem
+from analytics.events.problems import FieldProblem, Problem
 from tests.support.loops import for_each
 
 pytestmark = pytest.mark.both_databases
@@ -117,3 +117,25 @@ def test_rare_causes_are_counted_together() -> None:
 
     assert len(causes.most_frequent) == problems.MAX_CAUSES
     assert causes.other_times == 3
+
+
+@for_each(
+    "pointer, code",
+    [("/due_at", "format"), ("", "required"), ("/a|b", "enum"), ('/é "x"', "enum"), ("/tasks/0/title", "max_length")],
+)
+def test_condition_of_a_field_error_finds_it_alone_and_beside_others(db: None, pointer: str, code: str) -> None:
+    alone = add_event(*INVALID, errors=[[pointer, code]])
+    second = add_event(*INVALID, errors=[["/other", "type"], [pointer, code]])
+    for errors in ([], [[pointer, "type"]], [["/other", code]], [[code, pointer]]):
+        add_event(*INVALID, errors=errors)
+    add_event()
+
+    field_error = FieldProblem.parse(FieldProblem(pointer, code).key)
+
+    assert field_error == FieldProblem(pointer, code)
+    assert set(OperationEvent.objects.filter(field_error.condition)) == {alone, second}
+
+
+@pytest.mark.parametrize("key", ["", "due_at", "/due_at|"])
+def test_field_error_of_an_invalid_query_parameter_is_none(key: str) -> None:
+    assert FieldProblem.parse(key) is None
