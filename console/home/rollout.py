@@ -40,7 +40,7 @@ class CohortSummary(NamedTuple):
     name: str
     link: str
     variant: str
-    share: str
+    who: str
     totals: Totals
     verdict: VerdictBox | None = None
 
@@ -52,7 +52,9 @@ def build_rollout(request: HttpRequest) -> dict[str, Any]:
     """
     scope = ReportFilter(timezone.now(), days=cohort_facts.DAYS)
     totals_by_cohort = totals.sum_by_value(scope, "cohort")
-    cohorts_by_name = {cohort.name: cohort for cohort in Cohort.objects.select_related("flag", "experiment")}
+    cohorts_by_name = {
+        cohort.name: cohort for cohort in Cohort.objects.select_related("flag", "experiment").prefetch_related("rules")
+    }
     active_names = [cohort.name for cohort in cohorts_by_name.values() if cohort.is_on and cohort.flag.is_on][
         :MAX_COHORTS
     ]
@@ -62,8 +64,9 @@ def build_rollout(request: HttpRequest) -> dict[str, Any]:
     ]
     variants = {cohorts_by_name[name].variant for name in active_names}
     variant_names = name_variants(variants)
+    first = _find_first(cohorts_by_name.values())
     cohorts = [
-        _summarize_cohort(name, cohorts_by_name.get(name), variant_names, totals_by_cohort.get(name, Totals()))
+        _summarize_cohort(name, cohorts_by_name.get(name), variant_names, totals_by_cohort.get(name, Totals()), first)
         for name in names
     ]
     for position, cohort in enumerate(cohorts):
@@ -113,17 +116,21 @@ def _list_copy(surface: Surface) -> Iterable[NamedLink]:
 
 
 def _summarize_cohort(
-    name: str, cohort: Cohort | None, variant_names: Mapping[str, str], cohort_totals: Totals
+    name: str, cohort: Cohort | None, variant_names: Mapping[str, str], cohort_totals: Totals, first: set[Cohort]
 ) -> CohortSummary:
     if cohort is None:
         return CohortSummary(name, "", "removed", "", cohort_totals)
     link = reverse("admin:analytics_cohort_change", args=[cohort.pk])
     if not (cohort.is_on and cohort.flag.is_on) or cohort.variant not in variant_names:
         return CohortSummary(name, link, "off", "", cohort_totals)
-    return CohortSummary(name, link, variant_names[cohort.variant], _describe_share(cohort), cohort_totals)
+    who = cohort.describe_members(is_first=cohort in first)  # as in the list of cohorts
+    return CohortSummary(name, link, variant_names[cohort.variant], who, cohort_totals)
 
 
-def _describe_share(cohort: Cohort) -> str:
-    """Return how many users are in a cohort: "5% and 12 listed"."""
-    parts = [f"{float(cohort.percentage):g}%"] if cohort.percentage or not cohort.listed else []
-    return " and ".join([*parts, *([f"{len(cohort.listed):,} listed"] if cohort.listed else [])])
+def _find_first(cohorts: Iterable[Cohort]) -> set[Cohort]:
+    """Return the cohort of each flag that is evaluated first, of those that are on."""
+    by_flag: dict[str, Cohort] = {}
+    for cohort in sorted(cohorts, key=lambda each: each.position or 0):
+        if cohort.is_on:
+            by_flag.setdefault(cohort.flag_id, cohort)
+    return set(by_flag.values())
