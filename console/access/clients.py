@@ -30,6 +30,8 @@ SCOPE_PRESETS = (
     ("Chat service", [*LEAST_SCOPES, Scope.EXEC_WRITE, Scope.BATCH, Scope.TOOLSET]),
     ("Everything", list(Scope.values)),
 )
+# A request that each of these scopes allows, below the address of the API, the first that a key has.
+FIRST_REQUESTS = {Scope.HELP: "help", Scope.REPORTS: "reports/overview", Scope.EVENTS: "events"}
 MAX_KEYS = 50  # on a client's page
 
 
@@ -149,6 +151,13 @@ class ApiKeyAdmin(AuditedAdmin):
 
     def _show_keys(self, request: HttpRequest, keys: list[tuple[ApiKey, str]]) -> HttpResponse:
         title = "New API key" if len(keys) == 1 else "New API keys"
-        context = {**admin.site.each_context(request), "title": title, "keys": keys, "opts": ApiKey._meta}
-        context["api_url"] = f"{settings.GATEWAY_URL or request.build_absolute_uri('/').rstrip('/')}/api/v1"
+        context: dict[str, Any] = {**admin.site.each_context(request), "title": title, "opts": ApiKey._meta}
+        api_url = f"{settings.GATEWAY_URL or request.build_absolute_uri('/').rstrip('/')}/api/v1"
+        context["keys"] = [(key, plaintext, _build_first_request(key, plaintext, api_url)) for key, plaintext in keys]
         return TemplateResponse(request, "console/access/new_keys.html", context)
+
+
+def _build_first_request(key: ApiKey, plaintext: str, api_url: str) -> str:
+    """Return a command that uses the key; "" if none of its scopes has a request without a body."""
+    path = next((path for scope, path in FIRST_REQUESTS.items() if scope in key.scopes), "")
+    return f'curl -s "{api_url}/{path}" -H "Authorization: Bearer {plaintext}"' if path else ""

@@ -1,9 +1,11 @@
 """The Django admin: every page opens for a superuser, and its actions work."""
 
+import re
 from datetime import timedelta
 from html import unescape
 from typing import Any
 
+import pytest
 from django.apps import apps
 from django.contrib.sessions.models import Session
 from django.db.models import Model
@@ -117,6 +119,24 @@ def test_a_new_client_leads_to_its_first_key_and_the_key_to_its_first_call(admin
     page = read_text(admin_client.get(get_admin_url(Client, "change", Client.objects.get().pk)))
     assert "laptop: help. Never used." in page
     assert f'href="{add_url}">Add key</a>' in page
+
+
+@pytest.mark.parametrize(
+    ("scopes", "path"),
+    [(["reports"], "reports/overview"), (["events"], "events"), (["help", "reports"], "help"), (["exec:read"], "")],
+)
+def test_page_of_a_new_key_has_a_command_that_its_scopes_allow(
+    api: Api, admin_client: HttpClient, scopes: list[str], path: str
+) -> None:
+    form = {"client": Client.objects.get().pk, "name": "laptop", "scopes": scopes, "rate": 7}
+
+    html = unescape(admin_client.post(get_admin_url(ApiKey, "add"), form).content.decode())
+
+    key = extract_key(html)
+    commands = re.findall('curl -s "http://testserver(.+)" -H "Authorization: Bearer (.+)"<', html)
+    assert commands == ([(f"/api/v1/{path}", key)] if path else [])
+    for address, plaintext in commands:
+        assert HttpClient().get(address, headers={"Authorization": f"Bearer {plaintext}"}).status_code == 200
 
 
 def test_key_rotated_in_the_admin_has_a_successor_and_expires_in_a_day(api: Api, admin_client: HttpClient) -> None:
