@@ -131,6 +131,8 @@ def _build_message(
         return f"{name} must be one of {_format_options(kind.options)}.{hint}"
     if kind.name == "enum":
         return f"{name} must be one of {_format_options(kind.options)}."
+    if kind.name == "type" and argument.get("enum"):  # the values say more than their type
+        return f"{name} must be one of {_format_options(argument['enum'])}."
     if kind.name in ("minLength", "maxLength"):
         end = "at least" if kind.name == "minLength" else "at most"
         return f"{name} must have {end} {kind.limit} character{'' if kind.limit == 1 else 's'}."
