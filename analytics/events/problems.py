@@ -78,7 +78,7 @@ class Causes:
 
 
 @dataclass(frozen=True, slots=True)
-class FieldProblem:
+class EventFieldError:
     """A field error: where in the args, and its code. A call may have several."""
 
     pointer: str
@@ -100,7 +100,7 @@ class FieldProblem:
         return Q(_HasFieldError(F("field_errors"), Value(self.pointer), Value(self.code)))
 
     @classmethod
-    def parse(cls, key: str) -> "FieldProblem | None":
+    def parse(cls, key: str) -> "EventFieldError | None":
         """Return the field error of a query parameter; None if it is not valid. A pointer may contain the separator."""
         pointer, separator, code = key.rpartition(SEPARATOR)
         return cls(pointer, code) if separator and code else None

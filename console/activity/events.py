@@ -16,7 +16,7 @@ from analytics.events import problems
 from analytics.events.event_fields import EVENT_FIELDS, EventSection
 from analytics.events.event_filters import COUNTED_AS_PARAMETER, EVENT_CONDITIONS, CountedAs
 from analytics.events.models import OperationEvent
-from analytics.events.problems import FIELD_ERROR_PARAMETER, FieldProblem
+from analytics.events.problems import FIELD_ERROR_PARAMETER, EventFieldError
 from console.log_pages import TIME_FILTER, CohortFilter, ConditionFilter, KnownValuesFilter, LogAdmin, show_release
 from core.admin.site import GoToResult
 from core.templatetags.admin_format import breakable
@@ -69,13 +69,13 @@ class FieldErrorFilter(admin.SimpleListFilter):
     title, parameter_name = "field error", FIELD_ERROR_PARAMETER
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        field_error = FieldProblem.parse(self.value() or "")
+        field_error = EventFieldError.parse(self.value() or "")
         return [(field_error.key, field_error.text)] if field_error else []
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         if not self.value():
             return queryset
-        if (field_error := FieldProblem.parse(self.value() or "")) is None:
+        if (field_error := EventFieldError.parse(self.value() or "")) is None:
             raise IncorrectLookupParameters
         return queryset.filter(field_error.condition)
 

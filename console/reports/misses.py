@@ -6,13 +6,14 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.http import HttpRequest
+from django.template.defaultfilters import pluralize
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from analytics.events import problems, stored_contents
 from analytics.events.event_filters import CountedAs, build_op_query
-from analytics.events.problems import FIELD_ERROR_PARAMETER, FieldProblem
+from analytics.events.problems import FIELD_ERROR_PARAMETER, EventFieldError
 from analytics.reports import misses, totals
 from analytics.reports.misses import FieldErrors, MissedSearch, TurnMisses, WrongChoice
 from analytics.reports.report_filter import ReportFilter
@@ -39,8 +40,8 @@ MAKE_LEAD = (
 EXPLANATION = (
     "Searches without a useful result and wrong choices are read from the newest {:,} turns of the period that "
     "searched or failed. Searches that found nothing are counted in the whole period. A search has no useful result if "
-    "it found nothing, or if none of the ops that it showed worked in the turn although the model continued. A choice "
-    "was wrong if the op failed, never worked in the turn, and another op then did; it is listed from three times on."
+    "it found nothing, or if the model continued and no call of its results succeeded in the turn. A choice was wrong "
+    "if the op failed, never worked in the turn, and another op then did; it is listed from three times on."
 )
 NOT_STORED_NOTE = "Without args and the words of searches, only searches without any result are known. {}"
 SEEN_ONCE = "seen once"
@@ -228,7 +229,7 @@ def _build_choice_row(each: WrongChoice, actions: _ActionLinks) -> list[ReportCe
 
 def _build_error_row(scope: ReportFilter, each: FieldErrors, actions: _ActionLinks) -> list[ReportCell]:
     evidence = f"{problems.describe_field_error(each.pointer, each.code)}, {_format_times(each.times)}"
-    field_error = FieldProblem(each.pointer, each.code)
+    field_error = EventFieldError(each.pointer, each.code)
     events_query = build_op_query(each.op) | {FIELD_ERROR_PARAMETER: field_error.key}
     links, entry = [], actions.entries.get(each.op)
     if entry is not None:
@@ -248,7 +249,7 @@ def _build_error_row(scope: ReportFilter, each: FieldErrors, actions: _ActionLin
 
 
 def _build_name_row(scope: ReportFilter, each: misses.UnknownName, actions: _ActionLinks) -> list[ReportCell]:
-    evidence = f"Called or looked up {_format_times(each.times)}, but unknown"
+    evidence = f"{each.times:,} call{pluralize(each.times)} to a name that does not exist"
     link = actions.link_edit(suggested_edits.suggest_for_name(each.name, actions.catalog), evidence=evidence)
     return [
         ReportCell(each.name),

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from analytics.events import problems
 from analytics.events.models import OperationEvent
-from analytics.events.problems import FieldProblem, Problem
+from analytics.events.problems import EventFieldError, Problem
 from tests.support.loops import for_each
 
 pytestmark = pytest.mark.both_databases
@@ -130,12 +130,12 @@ def test_condition_of_a_field_error_finds_it_alone_and_beside_others(db: None, p
         add_event(*INVALID, errors=errors)
     add_event()
 
-    field_error = FieldProblem.parse(FieldProblem(pointer, code).key)
+    field_error = EventFieldError.parse(EventFieldError(pointer, code).key)
 
-    assert field_error == FieldProblem(pointer, code)
+    assert field_error == EventFieldError(pointer, code)
     assert set(OperationEvent.objects.filter(field_error.condition)) == {alone, second}
 
 
 @pytest.mark.parametrize("key", ["", "due_at", "/due_at|"])
 def test_field_error_of_an_invalid_query_parameter_is_none(key: str) -> None:
-    assert FieldProblem.parse(key) is None
+    assert EventFieldError.parse(key) is None
