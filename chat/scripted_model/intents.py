@@ -25,6 +25,7 @@ _IN_PROJECT = re.compile(
     r"\b(?:in|into|to|of|for|from|on) (?:the |my |project ){0,3}([^,.?!]{3,80}?)(?: project)?[.?!]{0,3}$",
     re.IGNORECASE,
 )
+_ON_MY_PLATE = re.compile(r"\bon my plate\b", re.IGNORECASE)  # no project
 _DATE_WORDS = re.compile(r"\b(due|until|by|postpone|move|deadline|date)\b")
 _DUE_WORDS = re.compile(r"\b(?:due|until|by|to)\s+((?:next |this )?[\w ]{3,30}?)[.?!]*$")
 _SHIFT = re.compile(r"\bby (an?|one|two|three|\d{1,3}) (day|week)s?\b")
@@ -167,7 +168,7 @@ def _read_priority(match: re.Match[str]) -> int:
 
 
 def _read_project(text: str) -> str:
-    match = _IN_PROJECT.search(text)
+    match = _IN_PROJECT.search(_ON_MY_PLATE.sub("", text))
     name = match[1].strip("“”\"' ") if match else ""
     return name if read_words(name) else ""
 

@@ -155,9 +155,14 @@ class Script:
     phrases: tuple[str, ...] = ()
 
     def matches(self, message: str) -> bool:
-        """Return whether a message is this script's or has one of its phrases, in any case and punctuation."""
+        """Return whether a message is this script's or has one of its phrases, in any case and punctuation.
+
+        A phrase that goes on with a place, such as "what is on my plate in the kitchen", asks for something else.
+        """
         words = _get_words(message)
-        return words == _get_words(self.message) or any(phrase in words for phrase in self.phrases)
+        if words == _get_words(self.message):
+            return True
+        return any(phrase in words and f"{phrase} in " not in words for phrase in self.phrases)
 
 
 class _Finished(Exception):

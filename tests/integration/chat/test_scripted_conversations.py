@@ -233,3 +233,13 @@ def test_tip_of_a_suggestion_works_as_it_stands(start: Callable[..., Any]) -> No
     tip = chat.say("Find a free hour next week.").rpartition("for example: ")[2]
 
     assert "Scheduled “Plan the launch day”" in chat.say(tip)
+
+
+def test_question_about_open_tasks_keeps_to_the_project_that_it_names(start: Callable[..., Any]) -> None:
+    chat = start()
+
+    kitchen = chat.say("What is on my plate in the kitchen renovation?")
+
+    assert "in **Kitchen renovation**" in kitchen
+    assert "Review the pricing page" not in kitchen
+    assert "Review the pricing page" in chat.say("What is on my plate today?")
