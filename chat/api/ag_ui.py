@@ -10,6 +10,7 @@ from chat.api.base import api_view
 from chat.api.protocol_stream import Frame, TurnEncoder, stream_new_turn
 from chat.api.requests import read_thread
 from chat.errors import ApiError
+from chat.turns import wording
 
 APPROVAL_SCHEMA = {
     "type": "object",
@@ -76,7 +77,7 @@ class AgUiEncoder(TurnEncoder):
                 {
                     "id": data["id"],
                     "reason": "confirmation_required",
-                    "message": data["headline"],
+                    "message": wording.build_question(data["envelope"]).text,
                     **call,
                     "responseSchema": APPROVAL_SCHEMA,
                 }

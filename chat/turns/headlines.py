@@ -79,7 +79,8 @@ def _describe_error(envelope: Mapping[str, Any], error: Mapping[str, Any]) -> st
         return words
     details = error.get("details")
     if reason == envelopes.CONFIRMATION_REQUIRED and isinstance(details, Mapping):
-        return wording.describe_effect(details.get("confirmation") or {})
+        operation = (details.get("confirmation") or {}).get("operation") or {}
+        return f"{wording.name_decision(operation)[0]}?"
     listed = details.get("field_errors") if isinstance(details, Mapping) else None
     errors = [each for each in listed if isinstance(each, Mapping)] if isinstance(listed, list) else []
     paths = dict.fromkeys(str(each.get("path", "")).strip("/").partition("/")[0] for each in errors)

@@ -24,8 +24,8 @@ class NamesSeen:
         """Remember the names of all rows in an answer."""
         if isinstance(value, Mapping):
             id, name = value.get("id"), value.get("title") or value.get("name")
-            if isinstance(id, str) and isinstance(name, str) and len(self.by_id) < MAX_NAMES:
-                self.by_id[id] = name
+            if isinstance(id, str | int) and isinstance(name, str) and len(self.by_id) < MAX_NAMES:
+                self.by_id[str(id)] = name
             value = value.values()
         elif not isinstance(value, list):
             return

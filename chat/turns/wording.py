@@ -30,6 +30,7 @@ PAST = {
     "share": "Shared",
     "send": "Sent",
     "set": "Set",
+    "execute": "Ran",
 }
 
 
@@ -64,7 +65,7 @@ class Question:
 def build_question(answer: Mapping[str, Any]) -> Question:
     """Return what the user is asked about the calls of an answer that wait for them. One decision is for all."""
     waiting = [confirmation for _, confirmation in envelopes.iter_waiting(answer)]
-    text = " ".join(describe_effect(each, with_args=True) for each in waiting)
+    text = " ".join(map(_describe_effect, waiting))
     operations = [each.get("operation") or {} for each in waiting]
     if len(operations) == 1:
         return Question(text, *name_decision(operations[0]))
@@ -74,11 +75,10 @@ def build_question(answer: Mapping[str, Any]) -> Question:
     return Question(text, f"{action} {number}", "Do neither" if number == "both" else "Do none of them")
 
 
-def describe_effect(confirmation: Mapping[str, Any], *, with_args: bool = False) -> str:
-    """Return what a call that waits for the user would do, as a sentence."""
+def _describe_effect(confirmation: Mapping[str, Any]) -> str:
     operation = confirmation.get("operation") or {}
     text = f"This would {space_out(str(operation.get('action') or 'run'))} the {describe_row(operation)}."
-    args = str(confirmation.get("args_text") or "") if with_args else ""
+    args = str(confirmation.get("args_text") or "")
     return f"{text} {args[:1].upper()}{args[1:]}" if args else text
 
 

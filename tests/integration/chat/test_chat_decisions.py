@@ -261,8 +261,7 @@ def test_expired_approval_says_so_and_asks_again(chat: ChatHarness, monkeypatch:
 
     assert (late.reason, late.text, late.requests, count_deleted()) == ("ask", EXPIRED, [], 0)
     card = late.of_type("tool")[-1]
-    assert card["headline"] == f"This would delete the task “{task.title}”."
-    assert "Gateway-Confirm" not in card["headline"]
+    assert card["headline"] == f"Delete “{task.title}”?"
     assert chat.decide(late, "Deleted.", approve=True).reason == "stop"
     assert count_deleted() == 1
 

@@ -7,7 +7,8 @@ from chat.api.ai_sdk import AiSdkEncoder
 
 CALL = {"id": "c1", "name": "tool_exec", "op": "onto.task.delete", "args": {"op": "onto.task.delete"}}
 OK = {"op": "onto.task.delete", "ok": True, "result": {}}
-CONFIRM = {"ok": False, "error": {"message": "Needs the user.", "details": {"reason": "confirmation_required"}}}
+ASKED = {"operation": {"entity": "task", "action": "delete"}}
+CONFIRM = {"ok": False, "error": {"details": {"reason": "confirmation_required", "confirmation": ASKED}}}
 DECLINED = {"ok": False, "error": {"message": "No.", "details": {"reason": "declined"}}}
 
 TURN: list[tuple[str, dict[str, Any]]] = [
@@ -54,15 +55,15 @@ def test_turn_is_a_run_of_ag_ui() -> None:
 
 def test_other_ends_of_a_run_than_success() -> None:
     encoder = AgUiEncoder(thread_id="t", run_id="r")
-    waiting = {**CALL, "status": "confirm", "headline": "This would delete it.", "envelope": CONFIRM}
-    events = [("tool", waiting), ("done", {"reason": "ask", "written": []})]
+    events = [("tool", {**CALL, "status": "confirm", "envelope": CONFIRM}), ("done", {"reason": "ask", "written": []})]
 
     [waits] = encode(encoder, events)
     [cancelled] = encode(encoder, [("done", {"reason": "cancelled"})])
     [failed] = encode(encoder, [("error", {"code": "model_failed", "message": "No.", "retryable": True})])
 
     (interrupt,) = waits["outcome"]["interrupts"]
-    assert (interrupt["id"], interrupt["toolCallId"], interrupt["message"]) == ("c1", "c1", "This would delete it.")
+    assert (interrupt["id"], interrupt["toolCallId"]) == ("c1", "c1")
+    assert interrupt["message"] == "This would delete the task."
     assert cancelled["outcome"] == {"type": "cancelled"}
     assert failed == {"type": "RUN_ERROR", "message": "No.", "code": "model_failed"}
 
