@@ -106,7 +106,7 @@ PARTS: dict[str, list[Any]] = {
                 ]
             },
         ),
-        ("HTTP service", {"fields": ["request", "result_fields"], "classes": ["collapse"]}),
+        ("Service", {"fields": ["request", "result_fields", "result_row"], "classes": ["collapse"]}),
         ("Execution", {"fields": [("connection", "timeout_ms"), ("needs_subject", "confirm")]}),
     ],
 }

@@ -126,7 +126,11 @@ def _read(valid: ValidCall) -> Outcome:
     prepared = executor.authorize(work, executor.prepare(work))
     with _limit_read(valid):
         response = local_write.apply_timed(valid, prepared)
-    shaped = result_shape.shape_read(work, response, call.shape) if executor.is_remote else ShapedResponse(response)
+    shaped = (
+        result_shape.shape_read(work, operations.add_row(work, response), call.shape)
+        if executor.is_remote
+        else ShapedResponse(response)
+    )
     success = answer.build_success(valid, shaped.outcome, next_cursor=shaped.next_cursor)
     event_log.enqueue_event(answer.build_event(call, success))
     return Outcome(success)

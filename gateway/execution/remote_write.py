@@ -15,7 +15,7 @@ from core.text import json_text
 from gateway.contracts import errors
 from gateway.contracts.envelopes import EnvelopeResponse
 from gateway.contracts.errors import GatewayError, OutcomeUnknownError
-from gateway.execution import answer, confirmation, idempotency, local_write, result_shape
+from gateway.execution import answer, confirmation, idempotency, local_write, operations, result_shape
 from gateway.execution.idempotency import KeyedCall
 from gateway.execution.stages import Outcome, ParsedCall, ValidCall
 from gateway.executors.base import UpstreamResponse
@@ -40,7 +40,7 @@ def run(valid: ValidCall) -> Outcome:
     if call.keyed_call and claim is None:
         return Outcome(local_write.replay_stored_response(call, call.keyed_call))
     try:
-        response = local_write.apply_timed(valid, prepared)
+        response = operations.add_row(work, local_write.apply_timed(valid, prepared))
     except GatewayError as gateway_error:
         if not gateway_error.is_final:
             if claim is not None:

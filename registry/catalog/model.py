@@ -45,6 +45,7 @@ class CatalogOp:
     argument_aliases: dict[str, str] = field(default_factory=dict)
     request: dict[str, Any] = field(default_factory=dict)  # see registry.request_mapping
     result_fields: tuple[str, ...] = ()  # the part of the answer that a model sees; empty: all of it
+    result_row: dict[str, str] = field(default_factory=dict)  # see registry.result_row
     display_only: frozenset[str] = frozenset()
     needs_subject: bool = True
     confirm: bool = False

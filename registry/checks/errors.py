@@ -259,7 +259,7 @@ def _is_object(value: Any) -> bool:
 
 _FIELD_SHAPES: dict[str, Callable[[Any], bool]] = {
     **dict.fromkeys(("contexts", "keywords", "result_fields", "display_only"), _is_text_list),
-    "argument_aliases": _is_text_map,
+    **dict.fromkeys(("argument_aliases", "result_row"), _is_text_map),
     "request": _is_object,
 }
 

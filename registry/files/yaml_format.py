@@ -40,6 +40,7 @@ _GROUP_SCHEMA: dict[str, Any] = {
     "required": ["path", "summary"],
     "additionalProperties": False,
 }
+_TEXT_MAP_SCHEMA: dict[str, Any] = {"type": "object", "additionalProperties": _TEXT_SCHEMA}
 _EXAMPLE_SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {"title": _TEXT_SCHEMA, "args": {"type": "object"}, "note": _TEXT_SCHEMA},
@@ -63,7 +64,8 @@ _OP_SCHEMA: dict[str, Any] = {
         "required_scope": {"type": "string", "maxLength": 20},
         "timeout_ms": {"type": "integer", "minimum": 100, "maximum": 120_000},
         "parameters_schema": {"type": "object"},
-        "argument_aliases": {"type": "object", "additionalProperties": _TEXT_SCHEMA},
+        "argument_aliases": _TEXT_MAP_SCHEMA,
+        "result_row": _TEXT_MAP_SCHEMA,
         "policy": {
             "type": "object",
             "properties": {"do": _TEXT_LIST_SCHEMA, "dont": _TEXT_LIST_SCHEMA, "edge_cases": _TEXT_LIST_SCHEMA},

@@ -14,6 +14,7 @@ from urllib.parse import unquote, urldefrag, urljoin, urlsplit
 from core import http
 from core.database.deadlines import Deadline, DeadlineExceeded
 from core.http.redirects import DEFAULT_PORTS, REDIRECT_STATUSES
+from registry import result_row
 from registry.imports.import_source import MAX_SEGMENT, ImportSource, SourceOp
 from registry.imports.openapi import OpenApiDocument, Operation
 from registry.models import Op
@@ -261,6 +262,7 @@ def _build_op(operation: Operation) -> SourceOp:
         "notes": mapped.notes,
         "keywords": list(mapped.keywords),
         "request": mapped.request,
+        "result_row": result_row.find_row(mapped.answer, parsed.entity),
         "examples": [{"args": args} for args in mapped.examples],
     }
     remarks = [

@@ -72,8 +72,9 @@ class SourceOp:
     digest: str = ""
 
     def compute_digest(self) -> str:
-        """Return the hash of its definition."""
-        return self.digest or json_text.hash_canonically(self.fields)
+        """Return the hash of its definition. It leaves out what earlier versions did not import."""
+        defined = {name: value for name, value in self.fields.items() if name != "result_row"}
+        return self.digest or json_text.hash_canonically(defined)
 
 
 @dataclass(frozen=True, slots=True)

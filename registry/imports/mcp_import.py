@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
+from registry import result_row
 from registry.imports import danger, functions, op_paths, openai, schema_repair
 from registry.imports.danger import Danger
 from registry.imports.document_source import UnreadableDocument
@@ -146,6 +147,8 @@ def _build_op(
     if not is_write:
         risk = Danger.NONE
     fields = functions.build_fields(function, parsed, schema, risk)
+    if row := result_row.find_row(_outline_answer(tool.get("outputSchema")), parsed.entity):
+        fields["result_row"] = row
     fields |= {"kind": Op.Kind.WRITE if is_write else Op.Kind.READ, "needs_subject": needs_subject}
     definition = _get_definition(tool)
     found = [*repairs, *remarks, *risk.remarks, *functions.find_remarks(function), *cleanup.find_remarks(definition)]
@@ -160,6 +163,16 @@ def _build_op(
         definition=definition,
         digest=digest_tool(tool),
     )
+
+
+def _outline_answer(schema: Any, depth: int = 2) -> dict[str, Any]:
+    """Return the members of an answer as an outline (see registry.result_row), without references."""
+    properties = schema.get("properties") if isinstance(schema, dict) else None
+    return {
+        name: _outline_answer(each, depth - 1) if isinstance(each, dict) and "properties" in each and depth else None
+        for name, each in (properties.items() if isinstance(properties, dict) else ())
+        if isinstance(each, dict) and each.get("type") != "array"
+    }
 
 
 def _is_write(tool: dict[str, Any], parsed: ParsedToolName, risk: Danger) -> tuple[bool, list[str]]:

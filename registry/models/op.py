@@ -128,6 +128,14 @@ class Op(models.Model):
         validators=[validate_text_list],
         help_text="What a model sees of an HTTP service's answer, such as items.id. Empty: all of it.",
     )
+    result_row = models.JSONField(
+        "answer row",
+        default=dict,
+        db_default={},
+        blank=True,
+        validators=[validate_text_map],
+        help_text='Where an answer has its row: {"id": "order.id", "name": "order.title"}. Empty: it is looked for.',
+    )
     argument_aliases = models.JSONField(default=dict, blank=True, validators=[validate_text_map])
     display_only = models.JSONField(
         default=list, blank=True, validators=[validate_text_list], help_text="Arguments accepted and ignored."

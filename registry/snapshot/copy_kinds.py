@@ -37,8 +37,8 @@ AGENT_PREFIX = f"{AGENTS_PATH}."
 OP_FIELDS = tuple(
     """
     op tool_name upstream_name kind entity action category contexts summary description notes keywords
-    parameters_schema request result_fields argument_aliases display_only needs_subject confirm required_scope
-    without_id timeout_ms status successor
+    parameters_schema request result_fields result_row argument_aliases display_only needs_subject confirm
+    required_scope without_id timeout_ms status successor
 """.split()
 )
 

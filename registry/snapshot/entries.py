@@ -37,6 +37,7 @@ class OpEntry(TypedDict):
     keywords: NotRequired[list[str]]
     request: NotRequired[dict[str, Any]]  # see registry.request_mapping
     result_fields: NotRequired[list[str]]
+    result_row: NotRequired[dict[str, str]]  # see registry.result_row
     argument_aliases: NotRequired[dict[str, str]]
     display_only: NotRequired[list[str]]
     needs_subject: NotRequired[bool]

@@ -13,8 +13,8 @@ POLICY_KINDS = (PolicyRule.Kind.DO, PolicyRule.Kind.DONT, PolicyRule.Kind.EDGE_C
 POLICY_KEYS = {"do": "do", "dont": "dont", "edge_case": "edge_cases"}
 
 # The values of fields that an entry leaves out.
-FIELD_DEFAULTS: dict[str, Any] = {"policy": {}, "argument_aliases": {}, "request": {}, "needs_subject": True}
-FIELD_DEFAULTS |= {"timeout_ms": 30_000, "status": Op.Status.ACTIVE, "confirm": False}
+FIELD_DEFAULTS: dict[str, Any] = {name: {} for name in ("policy", "argument_aliases", "request", "result_row")}
+FIELD_DEFAULTS |= {"needs_subject": True, "timeout_ms": 30_000, "status": Op.Status.ACTIVE, "confirm": False}
 FIELD_DEFAULTS |= {
     name: [] for name in ("contexts", "keywords", "display_only", "examples", "aliases", "result_fields")
 }

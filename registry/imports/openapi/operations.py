@@ -13,6 +13,7 @@ from registry.imports.openapi.parameters import Argument, assign_names, build_sc
 from registry.imports.openapi.references import Located, References
 from registry.imports.openapi.schemas import SchemaConverter
 from registry.jsonschema import schema_check, validator
+from registry.result_row import Outline
 
 MAX_EXAMPLES = 2
 
@@ -39,6 +40,7 @@ class MappedOperation:
     has_own_summary: bool
     schema: Schema
     request: dict[str, Any]
+    answer: Outline
     examples: tuple[Schema, ...] = ()
     keywords: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
@@ -90,6 +92,7 @@ class OperationMapper:
             has_own_summary=bool(value.get("summary")),
             schema=schema,
             request=request,
+            answer=texts.outline_answer(operation, self._references, is_swagger=self._is_swagger),
             examples=_build_examples(listed, plan, schema),
             remarks=("Its args refer to large schemas, whose deepest parts accept any value.",) if is_cut else (),
         )

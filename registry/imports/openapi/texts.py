@@ -3,13 +3,17 @@
 from collections.abc import Collection, Iterable
 from typing import Any
 
+from registry import result_row
 from registry.imports.openapi import swagger
 from registry.imports.openapi.bodies import is_json
-from registry.imports.openapi.references import DanglingReference, Located, References
+from registry.imports.openapi.references import DanglingReference, Located, OtherHost, References
+from registry.result_row import Outline
 from registry.text import cleanup
 
 MAX_NOTE = 300
 MAX_FIELDS = 8  # of an answer, named in the notes
+MAX_PARTS = 20  # of a schema in an answer's outline
+OUTLINE_DEPTH = 2  # objects within an answer without an id of its own
 
 
 def _split_to_set(text: str) -> frozenset[str]:
@@ -72,6 +76,52 @@ def answers_list(operation: Located, references: References, *, is_swagger: bool
     value = swagger.convert_response(response.value, []) if is_swagger else response.value
     schema = _find_schema(value.get("content"), references, response.url)
     return bool(schema and isinstance(schema.value, dict) and schema.value.get("type") == "array")
+
+
+def outline_answer(operation: Located, references: References, *, is_swagger: bool) -> Outline:
+    """Return the members of a successful answer as an outline (see registry.result_row); empty for a list.
+
+    Parts in other files are left out, because only this needs them.
+    """
+    response = _find_success(operation, references)
+    if response is None:
+        return {}
+    value = swagger.convert_response(response.value, []) if is_swagger else response.value
+    schema = _find_schema(value.get("content"), references, response.url)
+    if schema is None:
+        return {}
+    members = _outline_schema(schema, references, depth=0)
+    has_id = any(name in members for name in result_row.IDS)
+    return members if has_id else _outline_schema(schema, references, depth=OUTLINE_DEPTH)
+
+
+def _outline_schema(schema: Located, references: References, *, depth: int) -> dict[str, Any]:
+    if not isinstance(schema.value, dict):
+        return {}
+    outline: dict[str, Any] = {}
+    parts = schema.value.get("allOf")
+    for part in parts[:MAX_PARTS] if isinstance(parts, list) else ():
+        if (located := _follow_inside(part, schema.url, references)) and "allOf" not in (located.value or {}):
+            outline |= _outline_schema(located, references, depth=depth)
+    properties = schema.value.get("properties")
+    for name, each in properties.items() if isinstance(properties, dict) else ():
+        located = _follow_inside(each, schema.url, references)
+        members = located.value if located and isinstance(located.value, dict) else {}
+        if members.get("type") == "array":
+            continue
+        has_members = depth and members.keys() & {"properties", "allOf"}
+        outline[name] = _outline_schema(located, references, depth=depth - 1) if located and has_members else None
+    return outline
+
+
+def _follow_inside(value: Any, url: str, references: References) -> Located | None:
+    """Return a schema in the same file. None if it is elsewhere or missing."""
+    if isinstance(value, dict) and not str(value.get("$ref", "#")).startswith("#"):
+        return None
+    try:
+        return references.follow(value, url)
+    except (DanglingReference, OtherHost):
+        return None
 
 
 def _describe_pages(arguments: Iterable[str]) -> str:

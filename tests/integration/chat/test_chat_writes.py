@@ -9,6 +9,7 @@ from registry.models import Agent
 from tests.support.chat.chat import ChatHarness, TurnResult, call, exec_call
 from tests.support.loops import for_each
 from tests.support.rows.catalog_fixture import publish_draft
+from tests.support.upstreams.http_upstream import WRITE, HttpUpstream, build_json, build_write, publish_ops
 from workspace.demo import DEMO_PROJECT_ID
 from workspace.models import Document, Task
 
@@ -176,3 +177,18 @@ def test_unknown_op_counts_as_a_write_unless_its_name_is_a_reads(chat: ChatHarne
     chat.say("Try it", [unknown, exec_call("onto.task.list")], "Tried.")
 
     assert len(list_sent(chat)) == (1 if word == "list" else 2)
+
+
+# --- what a connected service did -------------------------------------------------------------------------------------
+
+
+def test_ledger_tells_what_a_service_did(chat: ChatHarness, shop: HttpUpstream) -> None:
+    publish_ops(build_write(entity="order", action="create"), base_url=shop.base_url)
+    shop.answer = build_json({"order": {"id": 7, "title": "Two lamps"}})
+
+    turn = chat.say("Order it", [exec_call(WRITE, product="lamp"), exec_call(WRITE, product="lamp")], "Ordered.")
+
+    operation = {"entity": "order", "action": "create", "entity_id": "7", "entity_name": "Two lamps"}
+    assert turn.written == [operation | {"status": "success"}]
+    assert len(shop.requests) == 1
+    assert "order “Two lamps”, 7" in " ".join(turn.calls[1].envelope["meta"]["warnings"])

@@ -10,6 +10,7 @@ from core.overload import FailureRules, ServiceGuard
 from gateway.executors.http import sending
 from gateway.executors.remote import connection_guards
 from tests.support.clients.api import Api, assert_refused
+from tests.support.loops import for_each
 from tests.support.upstreams.http_servers import build_redirect
 from tests.support.upstreams.http_upstream import (
     READ,
@@ -51,6 +52,43 @@ def test_read_sends_a_request_and_returns_the_answer(api: Api, shop: HttpUpstrea
 
     assert envelope["result"] == {"id": "7", "state": "open"}, envelope
     assert shop.get_head().startswith("GET /v1/orders/a%2Fb%20%C3%BC HTTP/1.1\r\n")
+
+
+@for_each(
+    "fields, answer, operation",
+    [
+        ({}, {"id": 7, "name": "A pen"}, {"entity": "order", "entity_id": "7", "entity_name": "A pen"}),
+        (
+            {"entity": "sale", "action": "run"},
+            {"data": {"sale": {"id": "s-1"}}},
+            {"entity": "sale", "entity_id": "s-1"},
+        ),
+        (
+            {"action": "create", "result_row": {"id": "ref.code", "name": "ref.label"}, "result_fields": ["state"]},
+            {"id": "other", "ref": {"code": "R7", "label": "Seven"}, "state": "open"},
+            {"entity": "order", "action": "create", "entity_id": "R7", "entity_name": "Seven"},
+        ),
+        ({"entity": "order", "action": "submit"}, {}, {"entity": "order", "action": "submit"}),
+    ],
+)
+def test_write_says_which_row_it_was_about(
+    api: Api, shop: HttpUpstream, fields: dict[str, Any], answer: dict[str, Any], operation: dict[str, str]
+) -> None:
+    publish_ops(build_write(**fields), base_url=shop.base_url)
+    shop.answer = build_json(answer)
+
+    envelope = api.exec(WRITE, {"product": "pen"})
+
+    assert envelope["meta"]["operation"] == {"action": "execute"} | operation
+
+
+def test_operation_has_the_id_of_the_args_and_says_that_nothing_was_written(api: Api, shop: HttpUpstream) -> None:
+    publish_ops(build_read(action="close"), base_url=shop.base_url)
+    shop.answer = build_json({"state": "open"})
+
+    envelope = api.exec(READ, {"order_id": "7"})
+
+    assert envelope["meta"]["operation"] == {"entity": "order", "action": "read", "entity_id": "7"}
 
 
 def test_write_sends_a_body_with_the_names_of_the_service(api: Api, shop: HttpUpstream) -> None:

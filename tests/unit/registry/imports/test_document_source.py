@@ -1,6 +1,8 @@
 """A document and its files are read from hosts that somebody allowed, within one budget."""
 
 import json
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -137,3 +139,36 @@ def test_another_file_is_loaded_for_the_process(two_hosts: TwoHosts, monkeypatch
 
     assert len(list_names(two_hosts.read(two_hosts.other_host))) == 4
     assert [each.name for each in two_hosts.read().content.refusals] == ["GET /pets", "POST /pets", "POST /toys"]
+
+
+@for_each(
+    "schema, row",
+    [
+        ({"properties": {"id": {}, "name": {}, "tags": {"type": "array"}}}, {"id": "id", "name": "name"}),
+        ({"$ref": "#/components/schemas/Answer"}, {"id": "data.petId", "name": "data.name"}),
+        ({"allOf": [{"$ref": "#/components/schemas/Pet"}, {"properties": {"id": {}}}]}, {"id": "id", "name": "name"}),
+        ({"type": "array", "items": {"properties": {"id": {}}}}, None),
+        ({"properties": {"pets": {"type": "array", "items": {"$ref": "#/components/schemas/Pet"}}}}, None),
+        ({"properties": {"pet": {"$ref": "#/components/schemas/Missing"}}}, None),
+        ({"properties": {"self": {"$ref": "#/components/schemas/Loop"}}}, None),
+        ({}, None),
+    ],
+)
+def test_schema_of_an_answer_says_where_its_row_is(schema: dict[str, Any], row: dict[str, str] | None) -> None:
+    schemas = {
+        "Pet": {"type": "object", "properties": {"petId": {}, "name": {}}},
+        "Answer": {"properties": {"data": {"$ref": "#/components/schemas/Pet"}, "meta": {"properties": {"id": {}}}}},
+        "Loop": {"properties": {"self": {"$ref": "#/components/schemas/Loop"}}},
+    }
+    created = {"201": {"description": "Made", "content": {"application/json": {"schema": schema}}}}
+    document = parse_document(
+        json.dumps(
+            build_document({"/pets": {"post": {"responses": created}}}, components={"schemas": schemas})
+        ).encode()
+    )
+
+    (op,) = document_source.build_source(document, whole=document).ops
+
+    assert op.fields.get("result_row") == row
+    without = replace(op, fields={name: value for name, value in op.fields.items() if name != "result_row"})
+    assert op.compute_digest() == without.compute_digest()  # definitions of earlier versions have no such field

@@ -165,3 +165,14 @@ def test_words_pick_tools_and_the_others_stay_known() -> None:
     parsed = {op.name: op.parsed for op in read(*named).ops}
     assert parsed["acme_find_tag"].resource == ("tag",)  # paths do not depend on what is picked
     assert read(*named, search="tag").ops[0].parsed == parsed["acme_find_tag"]
+
+
+def test_schema_of_an_answer_says_where_its_row_is() -> None:
+    text = {"type": "string"}
+    note = {"type": "object", "properties": {"id": text, "title": text}}
+
+    op = read_one(
+        "create_note", outputSchema={"type": "object", "properties": {"note": note, "tags": {"type": "array"}}}
+    )
+
+    assert op.fields["result_row"] == {"id": "note.id", "name": "note.title"}
