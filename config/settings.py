@@ -496,6 +496,7 @@ SEARCH_EMBEDDINGS_MODEL = env.read_name("SEARCH_EMBEDDINGS_MODEL", default="text
 LLM_BASE_URL = env.read_url("LLM_BASE_URL", example="https://api.openai.com/v1")
 LLM_MODEL = env.read_name("LLM_MODEL", required_for="LLM_BASE_URL" if LLM_BASE_URL else "")
 LLM_FAST_MODEL = env.read_name("LLM_FAST_MODEL")
+LLM_REASONING_TOKENS = env.read_number("LLM_REASONING_TOKENS", default=8_000, most=200_000)
 LLM_DOLLARS_PER_MILLION_INPUT_TOKENS = env.read_amount("LLM_DOLLARS_PER_MILLION_INPUT_TOKENS", default="0.00")
 LLM_DOLLARS_PER_MILLION_OUTPUT_TOKENS = env.read_amount("LLM_DOLLARS_PER_MILLION_OUTPUT_TOKENS", default="0.00")
 LLM_FAST_DOLLARS_PER_MILLION_INPUT_TOKENS = env.read_amount("LLM_FAST_DOLLARS_PER_MILLION_INPUT_TOKENS", default="0.00")

@@ -42,6 +42,7 @@ pytest_plugins = [
     "tests.support.background",
     "tests.support.upstreams.fake_internet",
     "tests.support.chat.fake_llm",
+    "tests.support.chat.malformed_streams",
     *(["tests.support.chat.chat"] if apps.is_installed("chat") and apps.is_installed("workspace") else []),
     "tests.support.upstreams.http_upstream",
     "tests.support.upstreams.mcp_listing",

@@ -81,11 +81,15 @@ def _gunzip(chunks: Iterator[bytes], max_bytes: int) -> bytes:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ResponseStream:
-    """A response with any status, whose body is read while it arrives: lower-case headers, and the chunks."""
+    """A response with any status, whose body is read while it arrives: lower-case headers, and the chunks.
+
+    `limit_silence` sets how many seconds each of the next chunks may take.
+    """
 
     status: int
     headers: dict[str, str]
     chunks: Iterator[bytes]
+    limit_silence: Callable[[float], None]
 
 
 @dataclass(frozen=True, slots=True, repr=False)  # no repr: a response must not end up in logs
@@ -203,7 +207,7 @@ def open_stream(
     try:
         with _open_response(hop, exchange, encoding="identity") as response:
             chunks = iter_chunks(response, max_bytes)
-            yield ResponseStream(response.status_code, dict(response.headers), chunks)
+            yield ResponseStream(response.status_code, dict(response.headers), chunks, exchange.limit_silence)
     finally:
         abort.attach(None)
 

@@ -29,6 +29,7 @@ class Exchange:
     abort: Abort | None = None
     is_stream: bool = False  # which must not take the connections of calls
     pause: Callable[[], float] | None = None  # seconds before each read of a stream's body, while more of it collects
+    silence_seconds: float | None = None  # replaces `read_seconds` for what is left of a stream
     is_sent: bool = False  # once the first bytes of the request were written
 
     def use_socket(self, sock: socket.socket) -> None:
@@ -50,6 +51,10 @@ class Exchange:
         except DeadlineExceeded:
             raise TimedOut from None
         return left if step is None else min(step, left)
+
+    def limit_silence(self, seconds: float) -> None:
+        """Wait at most so long for each of the next chunks."""
+        self.silence_seconds = seconds
 
     def limit_read(self, max_bytes: int) -> int:
         """Return how many bytes may be read now. Raises TooLarge if the headers exceed their limit."""
@@ -82,7 +87,8 @@ class GuardedStream(httpcore2.NetworkStream):
         room = exchange.limit_read(max_bytes)
         exchange.wait_for_more()
         exchange.use_socket(self._sock)
-        self._sock.settimeout(exchange.limit_seconds(timeout))
+        silence = exchange.silence_seconds
+        self._sock.settimeout(exchange.limit_seconds(timeout if silence is None else silence))
         try:
             data = self._sock.recv(room)
         except TimeoutError:

@@ -3,7 +3,7 @@
 import logging
 import random
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -13,30 +13,27 @@ from django.conf import settings
 from core import http, overload
 from core.database.deadlines import Deadline, DeadlineExceeded
 from core.llm import endpoint
-from core.llm.endpoint import (
+from core.llm.adaptation import Messages
+from core.llm.endpoint import Tier, Usage, get_model, is_configured
+from core.llm.errors import (
+    TEMPORARY_STATUSES,
     LlmCutOff,
     LlmError,
     LlmMalformed,
     LlmNotConfigured,
     LlmRefused,
     LlmUnavailable,
-    Tier,
-    Usage,
-    get_model,
-    is_configured,
 )
+from core.llm.markup import split_reasoning
+from core.llm.stream_parser import CUT_OFF, FILTERED
 from core.overload import THREE_IN_A_ROW, Overloaded
 from core.text import json_text
 
-# `finish_reason`: OpenAI has stop and length, text-generation-inference eos_token, and Mistral model_length.
 COMPLETE = frozenset({"stop", "eos_token"})
-CUT_OFF = frozenset({"length", "model_length", "max_tokens"})
 MAX_RETRIES = 2
 FIRST_WAIT_SECONDS = 0.5  # doubles with each retry
 MAX_BYTES = 8_000_000  # of an answer
-TEMPORARY_STATUSES = frozenset({408, 409, 425, 429})  # and all from 500; those that OpenAI's clients retry
 log = logging.getLogger(__name__)
-Messages = Sequence[Mapping[str, Any]]  # such as {"role": "system", "content": "…"}
 
 
 @dataclass(frozen=True, slots=True, repr=False)  # no repr: an answer must not end up in logs
@@ -61,7 +58,7 @@ def parse_answer(body: bytes) -> dict[str, Any]:
 
 
 def read_text(answer: Mapping[str, Any]) -> str:
-    """Return the whole text of an answer. Raises LlmCutOff, LlmRefused, LlmMalformed."""
+    """Return the whole text of an answer, without its reasoning. Raises LlmCutOff, LlmRefused, LlmMalformed."""
     try:
         choice = answer["choices"][0]
         message, reason = choice["message"], choice["finish_reason"]
@@ -70,9 +67,10 @@ def read_text(answer: Mapping[str, Any]) -> str:
         raise LlmMalformed("not a chat completion") from None
     if reason in CUT_OFF:
         raise LlmCutOff("the answer is longer than the endpoint allows")
-    if refusal or reason == "content_filter":
+    if refusal or reason in FILTERED:
         raise LlmRefused("the model refuses the content")
-    if reason not in COMPLETE or not isinstance(text, str) or not text.strip():
+    text = split_reasoning(text)[0] if isinstance(text, str) else ""
+    if reason not in COMPLETE or not text.strip():
         raise LlmMalformed("the answer has no complete text")
     return text
 

@@ -1,4 +1,4 @@
-"""Endpoints of language models: the main and the fast model, what a call costs, and its errors."""
+"""Endpoints of language models: the main and the fast model, and what a call costs."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -95,31 +95,3 @@ def count_usage(usage: Usage, *, tier: Tier) -> None:
 def _read_count(counts: Mapping[str, Any], name: str) -> int:
     value = counts.get(name)
     return value if isinstance(value, int) and value > 0 else 0
-
-
-class LlmError(Exception):
-    """The model gave no usable answer."""
-
-
-class LlmNotConfigured(LlmError):
-    """LLM_BASE_URL is not set."""
-
-
-class LlmUnavailable(LlmError):
-    """The endpoint did not answer in time, or says that it cannot do so now. The same call may succeed later."""
-
-
-class LlmRefused(LlmError):
-    """The endpoint refuses the request (a wrong key, an unknown model, a prompt too long), or the model the content."""
-
-
-class LlmMalformed(LlmError):
-    """The answer is not what the protocol or the caller asked for."""
-
-
-class LlmCutOff(LlmError):
-    """The answer ended at a length limit."""
-
-
-class LlmAborted(LlmError):
-    """The caller ended the call."""

@@ -5,160 +5,41 @@ https://platform.openai.com/docs/api-reference/chat-streaming
 
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime
-from typing import Any
-
-import orjson
 
 from core import http
 from core.database.deadlines import Deadline, DeadlineExceeded
-from core.http import Abort
+from core.http import Abort, ResponseStream
+from core.llm import adaptation
 from core.llm import endpoint as usage
-from core.llm.completions import MAX_BYTES, MAX_RETRIES, TEMPORARY_STATUSES, Messages, choose_wait
-from core.llm.endpoint import (
-    Endpoint,
+from core.llm.adaptation import Messages
+from core.llm.calls import Tools
+from core.llm.completions import MAX_BYTES, MAX_RETRIES, choose_wait
+from core.llm.endpoint import Endpoint
+from core.llm.errors import (
     LlmAborted,
+    LlmBusy,
     LlmError,
     LlmMalformed,
-    LlmRefused,
+    LlmSilent,
     LlmUnavailable,
-    Model,
-    Usage,
-    read_usage,
+    classify_problem,
+    read_problem,
 )
+from core.llm.stream_parser import StreamedCompletion, StreamParser, ignore_piece
 
-MAX_CALLS = 128  # in one answer
-MAX_LENGTH = (
-    100_000  # characters of texts and calls; what an endpoint that ignores the limit of tokens sends is cut off
-)
-MAX_LINE = 1_000_000  # bytes
 log = logging.getLogger(__name__)
-READ_SECONDS = 60.0  # between two chunks: a model that is silent for longer has died
-Tools = Sequence[Mapping[str, Any]]  # function tools of Chat Completions
-
-
-@dataclass(frozen=True, slots=True, repr=False)  # no repr: an answer must not end up in logs
-class StreamedCall:
-    """A tool that the model calls. `arguments` is JSON, or whatever the model wrote instead."""
-
-    id: str
-    name: str
-    arguments: str
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class StreamedCompletion:
-    """A whole answer. `is_cut_off` says that it reached a length limit: its last call may be incomplete."""
-
-    text: str
-    tool_calls: tuple[StreamedCall, ...]
-    is_cut_off: bool
-    usage: Usage
-
-
-class StreamParser:
-    """Puts an answer together from the bytes of its stream."""
-
-    def __init__(self, model: Model, on_text: Callable[[str], None]) -> None:
-        self.has_started = False
-        self.is_done = False
-        self._model = model
-        self._on_text = on_text
-        self._rest = b""
-        self._texts: list[str] = []
-        self._calls: dict[Any, list[str]] = {}  # id, name and arguments by index
-        self._length = 0
-        self._finish_reason = ""
-        self._usage: Mapping[str, Any] = {}
-
-    @property
-    def has_content(self) -> bool:
-        """Whether a piece of a text or of a call has arrived."""
-        return bool(self._texts or self._calls)
-
-    def feed(self, data: bytes) -> None:
-        """Read the next bytes. Raises LlmMalformed, LlmRefused or LlmUnavailable."""
-        *lines, self._rest = (self._rest + data).split(b"\n")
-        if len(self._rest) > MAX_LINE:
-            raise LlmMalformed("a line of the stream is too long")
-        for line in lines:
-            if not line.startswith(b"data:"):
-                continue  # a blank line, a comment that keeps the connection open, or another field
-            payload = line[5:].strip()
-            if payload == b"[DONE]":
-                self.is_done = True
-                return
-            self._read_chunk(payload)
-            if self._length >= MAX_LENGTH:
-                self._finish_reason, self.is_done = "length", True
-                return
-
-    def finish(self) -> StreamedCompletion:
-        """Return the answer. Raises LlmUnavailable if it is incomplete: no reason to end has arrived."""
-        if not self._finish_reason:
-            raise LlmUnavailable("the stream ended early")
-        if self._finish_reason == "content_filter":
-            raise LlmRefused("the model refuses the content")
-        return StreamedCompletion(
-            text="".join(self._texts),
-            tool_calls=tuple(StreamedCall(*parts) for parts in self._calls.values()),
-            is_cut_off=self._finish_reason in ("length", "max_tokens", "model_length"),
-            usage=read_usage({"usage": self._usage}, model=self._model),
-        )
-
-    def _read_chunk(self, payload: bytes) -> None:
-        try:
-            chunk = orjson.loads(payload)
-            if chunk.get("error"):
-                raise LlmUnavailable("the endpoint reports an error")
-            self._usage = chunk.get("usage") or self._usage
-            for choice in chunk.get("choices", ())[:1]:
-                self._finish_reason = choice.get("finish_reason") or self._finish_reason
-                self._read_delta(choice.get("delta") or {})
-        except (orjson.JSONDecodeError, AttributeError, KeyError, TypeError):
-            raise LlmMalformed("not a chunk of a chat completion") from None
-
-    def _read_delta(self, delta: Mapping[str, Any]) -> None:
-        self.has_started = True
-        if text := _read_text(delta.get("content"))[: MAX_LENGTH - self._length]:
-            self._length += len(text)
-            self._texts.append(text)
-            self._on_text(text)
-        for call in delta.get("tool_calls") or ():
-            self._read_call(call)
-
-    def _read_call(self, call: Mapping[str, Any]) -> None:
-        """Add a piece of a call. Some servers send whole calls without an index."""
-        index = call.get("index")
-        if index is None:
-            index = f"call {len(self._calls)}"
-        parts = self._calls.setdefault(index, ["", "", ""])
-        if len(self._calls) > MAX_CALLS:
-            raise LlmMalformed("the answer has too many calls")
-        function = call.get("function") or {}
-        parts[0] = parts[0] or _read_text(call.get("id"))
-        name, arguments = _read_text(function.get("name")), _read_text(function.get("arguments"))
-        self._length += len(name) + len(arguments)
-        if self._length > MAX_LENGTH:
-            return  # the answer is cut off, so its last call is not run
-        parts[1] += name
-        parts[2] += arguments
-
-
-def _read_text(value: Any) -> str:
-    """Return a text without NUL, which databases refuse. Of a list of parts, return the texts.
-
-    Raises TypeError or AttributeError for anything else.
-    """
-    if isinstance(value, list):
-        return "".join(_read_text(part.get("text")) for part in value if part.get("type") == "text")
-    if value is None:
-        return ""
-    if not isinstance(value, str):
-        raise TypeError
-    return value.replace("\0", "")
+# Without a byte, and without a piece of the answer but with comments that keep the connection open. Models that reason
+# are silent for a minute or more.
+SILENT_SECONDS = 120.0
+KEPT_OPEN_SECONDS = 300.0
+END_SECONDS = 3.0  # for the usage and the end of the stream, after the end of the answer
+MAX_WAIT_SECONDS = 20.0  # that an endpoint can ask for before the request is sent again
+MAX_PROBLEM_BYTES = 64_000
+OK = 200
+ADAPTABLE_STATUSES = frozenset({400, 413, 422, 500})  # 500: llama.cpp, if its template refuses a role
 
 
 def stream_completion(
@@ -170,29 +51,22 @@ def stream_completion(
     deadline: Deadline,
     abort: Abort,
     on_text: Callable[[str], None],
+    on_reasoning: Callable[[str], None] = ignore_piece,
     pause: Callable[[], float] | None = None,
 ) -> StreamedCompletion:
-    """Return the complete answer; pass each piece of its text to `on_text` while it arrives.
+    """Return the complete answer; pass each piece of its text and of its reasoning on while it arrives.
 
-    `pause` returns the seconds to wait between two reads: a process with many streams saves most of its time if it
-    reads several pieces together. The first piece does not wait.
+    `max_tokens` limits the answer; reasoning has LLM_REASONING_TOKENS in addition. `pause` returns the seconds to wait
+    between two reads: a process with many streams saves most of its time if it reads several pieces together. The
+    first piece does not wait.
 
-    Raises an LlmError: LlmUnavailable, LlmRefused, LlmMalformed, and LlmAborted if `abort` was set. A request is sent
-    again, twice at most, until the first chunk of an answer has arrived. After that, the text that was passed on is
-    all there is.
+    Raises an LlmError, and LlmAborted if `abort` was set. A request that the endpoint could not take is sent again,
+    twice at most. After the first piece of an answer, or a long silence, it is not: the model has worked on it.
     """
-    options: dict[str, Any] = {"tools": list(tools)} if tools else {}
-    body = {
-        "model": endpoint.model.name,
-        "messages": list(messages),
-        "max_completion_tokens": max_tokens,
-        "stream": True,
-        "stream_options": {"include_usage": True},
-        **options,
-    }
+    call = _StreamRequest(messages, tools, endpoint, max_tokens, deadline, abort, on_text, on_reasoning, pause)
     started = time.monotonic()
     try:
-        answer = _stream_with_retries(endpoint, body, deadline=deadline, abort=abort, on_text=on_text, pause=pause)
+        answer = call.request()
     except LlmError as error:
         if abort.is_set:
             raise LlmAborted("aborted") from None
@@ -211,69 +85,120 @@ def stream_completion(
     return answer
 
 
-def _stream_with_retries(
-    endpoint: Endpoint,
-    body: dict[str, Any],
-    *,
-    deadline: Deadline,
-    abort: Abort,
-    on_text: Callable[[str], None],
-    pause: Callable[[], float] | None,
-) -> StreamedCompletion:
-    for retry in range(MAX_RETRIES + 1):
-        parser = StreamParser(endpoint.model, on_text)
-        retry_after = None
+class _StreamRequest:
+    """One answer, with the requests that it takes."""
+
+    def __init__(
+        self,
+        messages: Messages,
+        tools: Tools,
+        endpoint: Endpoint,
+        max_tokens: int,
+        deadline: Deadline,
+        abort: Abort,
+        on_text: Callable[[str], None],
+        on_reasoning: Callable[[str], None],
+        pause: Callable[[], float] | None,
+    ) -> None:
+        self._messages, self._tools, self._endpoint, self._max_tokens = messages, tools, endpoint, max_tokens
+        self._deadline, self._abort, self._pause = deadline, abort, pause
+        self._on_text, self._on_reasoning = on_text, on_reasoning
+        self._quirks = adaptation.get_quirks(endpoint)
+
+    def request(self) -> StreamedCompletion:
+        """Send the request until there is an answer. Raises LlmError."""
+        retry = 0
+        while True:
+            parser = self._create_parser()
+            try:
+                return self._stream_once(parser)
+            except _Adapted:
+                continue  # it is another request now
+            except _RetryLater as later:
+                problem, asked_seconds = str(later), later.seconds
+            except LlmSilent:
+                raise
+            except http.TooLarge:
+                raise LlmMalformed("the response is too large") from None
+            except (http.BadUrl, http.BadRequest, http.Untrusted) as error:
+                raise LlmUnavailable(type(error).__name__) from None
+            except (http.OutgoingError, DeadlineExceeded) as error:
+                if isinstance(error, http.TimedOut) and error.was_sent:
+                    raise LlmSilent("no answer in time") from None
+                problem, asked_seconds = type(error).__name__, None
+            except LlmUnavailable as error:  # an error, or the end, instead of a chunk
+                problem, asked_seconds = str(error), None
+            seconds = choose_wait(retry, asked_seconds)
+            if retry == MAX_RETRIES or parser.has_started or not self._wait(seconds):
+                raise LlmBusy(problem, seconds=asked_seconds) if asked_seconds else LlmUnavailable(problem)
+            retry += 1
+
+    def _wait(self, seconds: float) -> bool:
+        """Wait. Return False immediately if that takes too long, and if the call is aborted."""
+        is_too_long = seconds > MAX_WAIT_SECONDS or time.monotonic() + seconds >= self._deadline.at
+        return not is_too_long and not self._abort.wait(seconds)
+
+    def _create_parser(self) -> StreamParser:
+        return StreamParser(
+            self._endpoint.model, self._on_text, self._on_reasoning, messages=self._messages, tools=self._tools
+        )
+
+    def _stream_once(self, parser: StreamParser) -> StreamedCompletion:
+        body = adaptation.build_body(
+            self._endpoint, self._messages, tools=self._tools, max_tokens=self._max_tokens, quirks=self._quirks
+        )
+        with http.post_for_stream(
+            http.build_endpoint_url(self._endpoint.base_url, "/chat/completions"),
+            key=self._endpoint.key,
+            body=body,
+            deadline=self._deadline,
+            max_bytes=MAX_BYTES,
+            read_seconds=SILENT_SECONDS,
+            abort=self._abort,
+            pause=(lambda: self._choose_pause(parser)) if self._pause else None,
+        ) as response:
+            if response.status != OK:
+                self._refuse(response)
+            adaptation.remember_quirks(self._endpoint, self._quirks)
+            self._read(response, parser)
+        return parser.finish()
+
+    def _choose_pause(self, parser: StreamParser) -> float:
+        return self._pause() if self._pause and parser.has_content else 0.0
+
+    def _read(self, response: ResponseStream, parser: StreamParser) -> None:
+        """Read to the end. What goes wrong after the end of the answer takes nothing from it."""
         try:
-            return _stream_once(endpoint, body, parser, deadline=deadline, abort=abort, pause=pause)
-        except _RetryLater as later:
-            problem, retry_after = str(later), later.seconds
-        except http.TooLarge:
-            raise LlmMalformed("the response is too large") from None
-        except (http.BadUrl, http.BadRequest, http.Untrusted) as error:
-            raise LlmUnavailable(type(error).__name__) from None
-        except (http.OutgoingError, DeadlineExceeded) as error:
-            problem = type(error).__name__
-        except LlmUnavailable as error:  # an error, or the end, instead of a chunk
-            problem = str(error)
-        seconds = choose_wait(retry, retry_after)
-        is_last = retry == MAX_RETRIES or parser.has_started or time.monotonic() + seconds >= deadline.at
-        if is_last or abort.wait(seconds):
-            raise LlmUnavailable(problem)
-    raise AssertionError("unreachable: the last round returns or raises")
+            for chunk in response.chunks:
+                if self._abort.is_set:
+                    raise LlmAborted("aborted")
+                parser.feed(chunk)
+                if parser.is_done:
+                    return
+                if parser.finish_reason:
+                    response.limit_silence(END_SECONDS)
+                elif time.monotonic() - parser.last_piece_at > KEPT_OPEN_SECONDS:
+                    raise LlmSilent("nothing but comments")
+        except (http.OutgoingError, DeadlineExceeded):
+            if not parser.finish_reason:
+                raise
+
+    def _refuse(self, response: ResponseStream) -> None:
+        """Raise what a response without an answer means: _Adapted if the endpoint takes another request."""
+        problem = read_problem(_read_problem_bytes(response))
+        error = classify_problem(problem, status=response.status)
+        quirk = adaptation.find_quirk(error, problem, self._messages) if response.status in ADAPTABLE_STATUSES else None
+        if quirk is not None and quirk not in self._quirks:
+            self._quirks = self._quirks | {quirk}
+            raise _Adapted
+        if isinstance(error, LlmUnavailable):
+            after = http.parse_retry_after(response.headers.get("retry-after", ""), now=datetime.now(UTC))
+            raise _RetryLater(str(error), after)
+        raise error
 
 
-def _stream_once(
-    endpoint: Endpoint,
-    body: dict[str, Any],
-    parser: StreamParser,
-    *,
-    deadline: Deadline,
-    abort: Abort,
-    pause: Callable[[], float] | None,
-) -> StreamedCompletion:
-    with http.post_for_stream(
-        http.build_endpoint_url(endpoint.base_url, "/chat/completions"),
-        key=endpoint.key,
-        body=body,
-        deadline=deadline,
-        max_bytes=MAX_BYTES,
-        read_seconds=READ_SECONDS,
-        abort=abort,
-        pause=(lambda: pause() if parser.has_content else 0.0) if pause else None,
-    ) as response:
-        if response.status != 200:
-            problem = f"status {response.status}"
-            if response.status < 500 and response.status not in TEMPORARY_STATUSES:
-                raise LlmRefused(problem)
-            retry_after = http.parse_retry_after(response.headers.get("retry-after", ""), now=datetime.now(UTC))
-            raise _RetryLater(problem, retry_after)
-        for chunk in response.chunks:
-            if abort.is_set:
-                raise LlmAborted("aborted")
-            parser.feed(chunk)
-            if parser.is_done:
-                break
-    return parser.finish()
+class _Adapted(Exception):
+    """The endpoint refuses the request, and takes another one."""
 
 
 class _RetryLater(Exception):
@@ -282,6 +207,16 @@ class _RetryLater(Exception):
     def __init__(self, problem: str, seconds: float | None) -> None:
         super().__init__(problem)
         self.seconds = seconds
+
+
+def _read_problem_bytes(response: ResponseStream) -> bytes:
+    body = b""
+    with suppress(http.OutgoingError, DeadlineExceeded):
+        for chunk in response.chunks:
+            body += chunk
+            if len(body) >= MAX_PROBLEM_BYTES:
+                break
+    return body
 
 
 def _since(started: float) -> float:

@@ -16,9 +16,9 @@ from pydantic import TypeAdapter
 from core import llm as llms
 from core.database.deadlines import Deadline
 from core.http import Abort
-from core.llm import LlmAborted, LlmMalformed, LlmRefused, LlmUnavailable, Tier, completions
+from core.llm import LlmAborted, LlmMalformed, LlmRefused, LlmUnavailable, StreamedCall, Tier, completions
 from core.llm.endpoint import LLM_TOKENS
-from core.llm.streaming import MAX_LENGTH, MAX_LINE, StreamedCall, StreamParser
+from core.llm.stream_parser import MAX_LENGTH, MAX_LINE, StreamParser
 from tests.support.chat.fake_llm import LLM_KEY, FakeLlm, build_chunks, build_stream
 from tests.support.upstreams.http_servers import build_response
 
@@ -149,10 +149,9 @@ def test_a_model_that_dies_in_the_middle_is_not_asked_again(llm: FakeLlm) -> Non
         (build_response(b"data: [1]\n\n", Content_Type="text/event-stream"), LlmMalformed),
         (build_response(b"data: {\n\n", Content_Type="text/event-stream"), LlmMalformed),
         (build_response(b'data: {"error": {"message": "no"}}\n\n'), LlmUnavailable),
-        (build_response(b"data: [DONE]\n\n"), LlmUnavailable),
         (build_stream("No.", finish="content_filter"), LlmRefused),
     ],
-    ids=["wrong_key", "not_an_object", "not_json", "error", "no_answer", "filtered"],
+    ids=["wrong_key", "not_an_object", "not_json", "error", "filtered"],
 )
 def test_what_is_no_answer_is_an_error(llm: FakeLlm, answer: Any, error: type[Exception]) -> None:
     llm.answers = [answer] * 3
