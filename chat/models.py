@@ -124,6 +124,9 @@ class Message(LeasedRow):
     # Database defaults, because processes of the previous version insert rows without these columns.
     thumb = models.CharField(max_length=4, choices=Thumb.choices, blank=True, default="", db_default="")
     thumb_reason = models.TextField(blank=True, default="", db_default="", help_text="In the user's words.")
+    reasoning = models.TextField(
+        blank=True, default="", db_default="", help_text="What the model thought. Never sent to it again."
+    )
     cancel_requested = models.BooleanField(default=False)
     heartbeat_at = models.DateTimeField(null=True, blank=True, help_text="While a process of 0.1.0 runs the turn.")
     created_at = models.DateTimeField(default=timezone.now)

@@ -53,18 +53,29 @@ class AgUiEncoder(TurnEncoder):
         else:
             yield {"type": "CUSTOM", "name": type, "value": data}
 
-    def _begin_text(self) -> Frame:
-        return {"type": "TEXT_MESSAGE_START", "messageId": self._text_id, "role": "assistant"}
+    def _begin_text(self) -> Iterator[Frame]:
+        yield {"type": "TEXT_MESSAGE_START", "messageId": self._block_id, "role": "assistant"}
 
     def _add_text(self, delta: str) -> Frame:
-        return {"type": "TEXT_MESSAGE_CONTENT", "messageId": self._text_id, "delta": delta}
+        return {"type": "TEXT_MESSAGE_CONTENT", "messageId": self._block_id, "delta": delta}
 
-    def _end_text(self) -> Frame:
-        return {"type": "TEXT_MESSAGE_END", "messageId": self._text_id}
+    def _end_text(self) -> Iterator[Frame]:
+        yield {"type": "TEXT_MESSAGE_END", "messageId": self._block_id}
+
+    def _begin_reasoning(self) -> Iterator[Frame]:
+        yield {"type": "REASONING_START", "messageId": self._block_id}
+        yield {"type": "REASONING_MESSAGE_START", "messageId": self._block_id, "role": "reasoning"}
+
+    def _add_reasoning(self, delta: str) -> Frame:
+        return {"type": "REASONING_MESSAGE_CONTENT", "messageId": self._block_id, "delta": delta}
+
+    def _end_reasoning(self) -> Iterator[Frame]:
+        yield {"type": "REASONING_MESSAGE_END", "messageId": self._block_id}
+        yield {"type": "REASONING_END", "messageId": self._block_id}
 
     @property
-    def _text_id(self) -> str:
-        return f"{self._turn_id}-{self._text_number}"
+    def _block_id(self) -> str:
+        return f"{self._turn_id}-{self._block_number}"
 
     def _encode_tool(self, data: Mapping[str, Any]) -> Iterator[Frame]:
         call = {"toolCallId": data["id"]}

@@ -56,14 +56,23 @@ class AiSdkEncoder(TurnEncoder):
         else:
             yield {"type": f"data-{type}", "data": data, "transient": type == "operation"}
 
-    def _begin_text(self) -> Frame:
-        return {"type": "text-start", "id": str(self._text_number)}
+    def _begin_text(self) -> Iterator[Frame]:
+        yield {"type": "text-start", "id": str(self._block_number)}
 
     def _add_text(self, delta: str) -> Frame:
-        return {"type": "text-delta", "id": str(self._text_number), "delta": delta}
+        return {"type": "text-delta", "id": str(self._block_number), "delta": delta}
 
-    def _end_text(self) -> Frame:
-        return {"type": "text-end", "id": str(self._text_number)}
+    def _end_text(self) -> Iterator[Frame]:
+        yield {"type": "text-end", "id": str(self._block_number)}
+
+    def _begin_reasoning(self) -> Iterator[Frame]:
+        yield {"type": "reasoning-start", "id": str(self._block_number)}
+
+    def _add_reasoning(self, delta: str) -> Frame:
+        return {"type": "reasoning-delta", "id": str(self._block_number), "delta": delta}
+
+    def _end_reasoning(self) -> Iterator[Frame]:
+        yield {"type": "reasoning-end", "id": str(self._block_number)}
 
     def _encode_tool(self, data: Mapping[str, Any]) -> Iterator[Frame]:
         shared = {"toolCallId": data["id"], "providerExecuted": True, "dynamic": True}

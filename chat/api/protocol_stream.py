@@ -23,22 +23,22 @@ MAX_ID = 200
 class TurnEncoder(ABC):
     """Converts the events of one turn into events of a protocol.
 
-    Protocols frame each text of an answer: a call of a tool ends one, and the next word begins another.
+    Protocols frame each text of an answer, and each reasoning: a call of a tool ends one, and the next word begins
+    another.
     """
 
     def __init__(self) -> None:
-        self._text_number = 0  # of the open text, or of the last one
-        self._is_text_open = False
+        self._block_number = 0  # of the open text or reasoning, or of the last one
+        self._open = ""  # the type of event to which the open block belongs
 
     def encode(self, type: str, data: Mapping[str, Any]) -> Iterator[Frame]:
         """Yield the events of the protocol for one of ours."""
-        if type == "text":
+        if type in ("text", "reasoning"):
             if delta := data.get("delta"):
-                yield from self._encode_delta(delta)
+                yield from self._encode_delta(type, delta)
             return
-        if type != "operation" and self._is_text_open:
-            self._is_text_open = False
-            yield self._end_text()
+        if type != "operation":
+            yield from self._end_block()
         yield from self._encode_event(type, data)
 
     def frame(self, event: Frame) -> bytes:
@@ -49,24 +49,42 @@ class TurnEncoder(ABC):
         """Return what is sent after the last event."""
         return b""
 
-    def _encode_delta(self, delta: str) -> Iterator[Frame]:
-        if not self._is_text_open:
-            self._is_text_open = True
-            self._text_number += 1
-            yield self._begin_text()
-        yield self._add_text(delta)
+    def _encode_delta(self, type: str, delta: str) -> Iterator[Frame]:
+        if self._open != type:
+            yield from self._end_block()
+            self._open = type
+            self._block_number += 1
+            yield from self._begin_text() if type == "text" else self._begin_reasoning()
+        yield self._add_text(delta) if type == "text" else self._add_reasoning(delta)
+
+    def _end_block(self) -> Iterator[Frame]:
+        if self._open:
+            yield from self._end_text() if self._open == "text" else self._end_reasoning()
+        self._open = ""
 
     @abstractmethod
-    def _begin_text(self) -> Frame:
-        """Return the event that begins a text."""
+    def _begin_text(self) -> Iterator[Frame]:
+        """Yield the events that begin a text."""
 
     @abstractmethod
     def _add_text(self, delta: str) -> Frame:
         """Return the event of a piece of the open text."""
 
     @abstractmethod
-    def _end_text(self) -> Frame:
-        """Return the event that ends a text."""
+    def _end_text(self) -> Iterator[Frame]:
+        """Yield the events that end a text."""
+
+    @abstractmethod
+    def _begin_reasoning(self) -> Iterator[Frame]:
+        """Yield the events that begin reasoning."""
+
+    @abstractmethod
+    def _add_reasoning(self, delta: str) -> Frame:
+        """Return the event of a piece of the open reasoning."""
+
+    @abstractmethod
+    def _end_reasoning(self) -> Iterator[Frame]:
+        """Yield the events that end reasoning."""
 
     @abstractmethod
     def _encode_event(self, type: str, data: Mapping[str, Any]) -> Iterator[Frame]:

@@ -56,6 +56,7 @@ def describe_message(message: Message) -> dict[str, Any]:
     if message.role == Message.Role.USER:
         return shared
     return shared | {
+        "reasoning": message.reasoning,
         "surface": message.surface,
         "release": message.release,
         "cohort": message.cohort,

@@ -13,7 +13,16 @@ from chat.connections import gives_connection_back
 from chat.models import Conversation, Message, ToolCall
 from core.background import leases
 
-DONE_FIELDS = ("surface", "release", "cohort", "layers", "text", "written", "usage")  # of a turn, at its end
+DONE_FIELDS = (
+    "surface",
+    "release",
+    "cohort",
+    "layers",
+    "text",
+    "reasoning",
+    "written",
+    "usage",
+)  # of a turn, at its end
 
 
 @gives_connection_back

@@ -46,12 +46,13 @@ def mark_dead_turns() -> None:
             turn = leases.claim(_find_dead_turns(), LEASE)
             if turn is None:
                 return  # another process marks them
-            text, written = _read_answer(turn)
+            text, reasoning, written = _read_answer(turn)
             leases.release(
                 turn,
                 finish=Message.Finish.INTERRUPTED,
                 error=INTERRUPTED_AFTER_WRITES if written else INTERRUPTED,
                 text=text,
+                reasoning=reasoning,
                 written=written,
             )
 
@@ -67,13 +68,13 @@ def _find_dead_turns() -> QuerySet[Message]:
     return Message.objects.filter(is_dead, role=Message.Role.ASSISTANT, finish="").order_by("pk")
 
 
-def _read_answer(turn: Message) -> tuple[str, list[dict[str, Any]]]:
-    """Return the text of a turn, and the writes that succeeded or failed, according to its events."""
-    text, written = list[str](), list[dict[str, Any]]()
+def _read_answer(turn: Message) -> tuple[str, str, list[dict[str, Any]]]:
+    """Return the text of a turn, its reasoning, and the writes that succeeded or failed, according to its events."""
+    deltas, written = {"text": list[str](), "reasoning": list[str]()}, list[dict[str, Any]]()
     for chunk in turn.event_chunks.all():
         for type, data in orjson.loads(chunk.events):
-            if type == "text":
-                text.append(data["delta"])
+            if type in deltas:
+                deltas[type].append(data["delta"])
             elif type == "operation" and data["status"] != "start" and envelopes.is_write(data):
                 written.append(data)
-    return "".join(text), written
+    return "".join(deltas["text"]), "".join(deltas["reasoning"]), written

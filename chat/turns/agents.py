@@ -8,18 +8,16 @@ from chat.context.tool_results import fit_results
 from chat.gateway import envelopes
 from chat.gateway.client import GatewayClient, GatewayRefused, GatewayUnavailable
 from chat.turns import tool_plan
-from chat.turns.model_endpoint import ChatModel
 from chat.turns.tool_plan import CUT_OFF, NO_SUCH_TOOL, PlannedCall
 from chat.turns.write_keys import RUN_AGENT, WriteKeys
 from core import llm
-from core.database.deadlines import Deadline
-from core.http import Abort
 from core.text import token_budget
 
 MAX_CALLS = 8
 MAX_ANSWER_TOKENS = 2_000
 CALL_SECONDS = 40.0
 NOT_FINISHED = "The agent was stopped before it answered. Run it again if its answer is still needed."
+NO_ANSWER = "The agent gave no answer."
 LAST_CALL = "You may make no more calls. Answer with what you know."
 
 
@@ -54,17 +52,15 @@ def run_agent(
     plan: AgentPlan,
     *,
     task: str,
-    model: ChatModel,
+    line: llm.ModelLine,
     gateway: GatewayClient,
     keys: WriteKeys,
-    abort: Abort,
-    deadline: Deadline,
-    spent: Callable[[llm.Usage], None],
     on_answer: Callable[[Mapping[str, Any]], None],
 ) -> dict[str, Any]:
-    """Return an envelope with the agent's answer: {agent, answer, calls}. Raises LlmError.
+    """Return an envelope with the agent's answer: {agent, answer, calls}. Raises LlmError if the model is unavailable.
 
-    `on_answer` gets each answer of the gateway to a call of the agent.
+    `line` is that of the turn. What the agent writes and thinks is not passed on to it. `on_answer` gets each answer
+    of the gateway to a call of the agent.
     """
     own = gateway.copy_for_agent(plan.agent)
     try:
@@ -81,23 +77,22 @@ def run_agent(
     shown = {each["function"]["name"] for each in toolset["tools"]}
     results: list[tuple[dict[str, Any], Mapping[str, Any]]] = []
     count = 0
+    own_line = llm.ModelLine(line.endpoint, line.deadline, line.abort, line.on_usage)
     while True:
         is_last = count >= plan.max_calls
-        answer = llm.stream_completion(
-            [*messages, {"role": "system", "content": LAST_CALL}] if is_last else messages,
-            tools=[] if is_last else toolset["tools"],
-            endpoint=model.endpoint,
-            max_tokens=MAX_ANSWER_TOKENS,
-            deadline=deadline,
-            abort=abort,
-            on_text=lambda _: None,
-        )
-        spent(answer.usage)
+        try:
+            answer = own_line.ask(
+                [*messages, {"role": "system", "content": LAST_CALL}] if is_last else messages,
+                tools=[] if is_last else toolset["tools"],
+                max_tokens=MAX_ANSWER_TOKENS,
+            )
+        except (llm.LlmEmpty, llm.LlmFiltered, llm.LlmTooLong):  # of this task; the next request may succeed
+            return build_failure(NO_ANSWER)
         if not answer.tool_calls or is_last:
             return _build_envelope(plan, answer.text, count)
-        messages.append(_build_assistant_message(answer))
+        messages.append(answer.to_message())
         for index, call in enumerate(answer.tool_calls, start=1):
-            if abort.is_set:
+            if line.abort.is_set:
                 raise llm.LlmAborted("aborted")
             count += 1
             is_cut_off = answer.is_cut_off and index == len(answer.tool_calls)
@@ -133,21 +128,9 @@ def _run_call(gateway: GatewayClient, planned: PlannedCall, keys: WriteKeys) -> 
     return envelopes.remove_tokens(keys.note_answer(sent, answer.body))
 
 
-def _build_assistant_message(answer: llm.StreamedCompletion) -> dict[str, Any]:
-    calls = [
-        {
-            "id": call.id,
-            "type": "function",
-            "function": {"name": call.name, "arguments": tool_plan.plan_call(call).json_arguments},
-        }
-        for call in answer.tool_calls
-    ]
-    return {"role": "assistant", "content": answer.text or None, "tool_calls": calls}
-
-
 def _build_envelope(plan: AgentPlan, text: str, calls: int) -> dict[str, Any]:
     if not text.strip():
-        return build_failure("The agent gave no answer.")
+        return build_failure(NO_ANSWER)
     return {
         "op": RUN_AGENT,
         "ok": True,

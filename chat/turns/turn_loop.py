@@ -1,7 +1,7 @@
 """Run a turn: ask the model, run the tools that it calls, and ask again, until it answers."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from chat.context import budgets
@@ -13,12 +13,9 @@ from chat.gateway import envelopes
 from chat.gateway.client import GatewayClient
 from chat.models import Message, ToolCall
 from chat.turns import agents, repair
-from chat.turns.model_endpoint import ChatModel, Spent
 from chat.turns.tool_plan import CUT_OFF, DISCOVER_PREFIX, NO_SUCH_TOOL
 from chat.turns.tool_runner import CallOutcome, ToolRunner
 from core import llm
-from core.database.deadlines import Deadline
-from core.http import Abort
 from core.llm import StreamedCall, StreamedCompletion
 
 MAX_ROUNDS = 8
@@ -30,7 +27,6 @@ MAX_PAUSE_SECONDS = 0.2
 MAX_SAME_CALLS = 2  # with the same arguments
 LEGACY = "legacy"
 Finish = Message.Finish
-NO_ANSWER = "You have not answered. Answer the user now, in a sentence or two."
 LAST_ROUND = "This is your last answer in this turn: call no more tools. Say what was done and what is left."
 REPEATED = "You made this call before in this turn, with the same arguments. Use its answer, or tell the user."
 NOW_LOADED = "{name} was not loaded. It is now: call it again if you still need it."
@@ -42,6 +38,7 @@ class ModelRound:
 
     text: str
     outcomes: Sequence[CallOutcome]
+    reasoning: str = ""
     notes: list[str] = field(default_factory=list)
 
 
@@ -85,16 +82,13 @@ class TurnLoop:
     gateway: GatewayClient
     tools: ToolRunner
     toolset: Mapping[str, Any]
-    model: ChatModel
-    abort: Abort
-    deadline: Deadline
-    write_text: Callable[[str], None]
+    line: llm.ModelLine
     get_text_length: Callable[[], int]
-    spent: Spent
     base: Sequence[dict[str, Any]] = ()
     earlier: Sequence[ModelRound] = ()
     tool_misses: list[str] = field(default_factory=list)
     escalated: list[str] = field(default_factory=list)
+    call_ids: set[str] = field(default_factory=set)
 
     def run(self, base: Sequence[dict[str, Any]], *, earlier: Sequence[ModelRound] = ()) -> Finish:
         """Run the turn and return how it ended. `base` are the messages before its first answer.
@@ -104,25 +98,27 @@ class TurnLoop:
         Raises an LlmError, after what was written until then.
         """
         self.base, self.earlier = base, earlier
+        self.call_ids = {call["id"] for message in base for call in message.get("tool_calls", ())}
+        self.call_ids |= {outcome.planned.call.id for each in earlier for outcome in each.outcomes}
         rounds, repaired, seen = list[ModelRound](), set[repair.RepairKey](), list[tuple[str, str]]()
-        repair_rounds, was_nudged = 0, False
+        repair_rounds = 0
         while True:
             is_last = (
                 len(rounds) - repair_rounds >= MAX_ROUNDS
                 or len(seen) >= MAX_CALLS
                 or self.get_text_length() >= MAX_TEXT_LENGTH
             )
-            answer = self._ask(rounds, is_last=is_last, nudge=was_nudged)
-            if not answer.tool_calls or is_last:
-                if answer.text.strip() or was_nudged:
-                    return Finish.LIMIT if is_last or answer.is_cut_off else Finish.STOP
-                was_nudged = True
+            try:
+                answer = self._ask(rounds, is_last=is_last)
+            except llm.LlmEmpty:
                 if is_last:
                     return Finish.LIMIT
-                continue
-            current = ModelRound(answer.text, self._run_calls(answer, len(rounds) + 1, seen))
+                raise
+            if not answer.tool_calls or is_last:
+                return Finish.LIMIT if is_last or answer.is_cut_off else Finish.STOP
+            current = ModelRound(answer.text, self._run_calls(answer, len(rounds) + 1, seen), answer.reasoning)
             rounds.append(current)
-            if self.abort.is_set:
+            if self.line.abort.is_set:
                 raise llm.LlmAborted("aborted")
             if any(each.row.status == ToolCall.Status.CONFIRM for each in current.outcomes):
                 return Finish.ASK
@@ -130,29 +126,24 @@ class TurnLoop:
             if was_repaired and repair_rounds < MAX_REPAIR_ROUNDS:
                 repair_rounds += 1
 
-    def _ask(self, rounds: Sequence[ModelRound], *, is_last: bool, nudge: bool) -> StreamedCompletion:
-        messages = build_messages(self.base, [*self.earlier, *rounds])
-        if is_last or nudge:
-            messages.append({"role": "system", "content": LAST_ROUND if is_last else NO_ANSWER})
+    def _ask(self, rounds: Sequence[ModelRound], *, is_last: bool) -> StreamedCompletion:
+        told = [*self.earlier, *rounds]
+        messages = build_messages(self.base, told)
+        with_calls = (each for each in messages[len(self.base) :] if each["role"] == "assistant")
+        for message, each in zip(with_calls, told, strict=True):
+            if each.reasoning:  # sent only to endpoints that want it back
+                message["reasoning_content"] = each.reasoning
+        if is_last:
+            messages.append({"role": "system", "content": LAST_ROUND})
         if rounds and self.get_text_length():
-            self.write_text("\n\n")  # between what it wrote before its calls and what it writes now
-        answer = llm.stream_completion(
-            messages,
-            tools=[] if is_last else self.toolset["tools"],
-            endpoint=self.model.endpoint,
-            max_tokens=budgets.RESPONSE,
-            deadline=self.deadline,
-            abort=self.abort,
-            on_text=self.write_text,
-            pause=choose_pause,
-        )
-        self.spent.add_answer(answer.usage)
-        return answer
+            self.line.on_text("\n\n")  # between what it wrote before its calls and what it writes now
+        tools = [] if is_last else self.toolset["tools"]
+        return self.line.ask(messages, tools=tools, max_tokens=budgets.RESPONSE)
 
     def _run_calls(self, answer: StreamedCompletion, round: int, seen: list[tuple[str, str]]) -> list[CallOutcome]:
         length = self.get_text_length()
         shown = {each["function"]["name"] for each in self.toolset["tools"]}
-        calls = [_with_id(call, index, round) for index, call in enumerate(answer.tool_calls)]
+        calls = [self._with_new_id(call) for call in answer.tool_calls]
         whole = calls[:-1] if answer.is_cut_off else calls
         refusals = {index: text for index, call in enumerate(whole) if (text := self._refuse(call, shown, seen))}
         if answer.is_cut_off:
@@ -167,6 +158,12 @@ class TurnLoop:
             else:
                 answered.append(next(outcomes))
         return answered
+
+    def _with_new_id(self, call: StreamedCall) -> StreamedCall:
+        """Return the call with an id that no other call has. Some servers count from 0 in each answer."""
+        new = replace(call, id=llm.create_call_id()) if call.id in self.call_ids else call
+        self.call_ids.add(new.id)
+        return new
 
     def _refuse(self, call: StreamedCall, shown: set[str], seen: list[tuple[str, str]]) -> str:
         """Return why a call is not run, empty if it is. Ask for a wider toolset if the model was not shown the tool."""
@@ -199,12 +196,9 @@ class TurnLoop:
         return agents.run_agent(
             plan,
             task=task,
-            model=self.model,
+            line=self.line,
             gateway=self.gateway,
             keys=self.tools.keys,
-            abort=self.abort,
-            deadline=self.deadline,
-            spent=self.spent.add_answer,
             on_answer=self.tools.note_operations,
         )
 
@@ -239,8 +233,3 @@ class TurnLoop:
 def choose_pause() -> float:
     """Return the seconds between two reads of a model's stream: none are felt by a few turns, and many share a pace."""
     return min(event_writer.count_turns() / READS_A_SECOND, MAX_PAUSE_SECONDS)
-
-
-def _with_id(call: StreamedCall, index: int, round: int) -> StreamedCall:
-    """Return the call with an id. Some servers send none."""
-    return call if call.id else StreamedCall(f"call_{round}_{index}", call.name, call.arguments)

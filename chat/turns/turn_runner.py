@@ -30,9 +30,10 @@ from chat.markdown import AnswerText
 from chat.models import Conversation, Message
 from chat.turns import decisions, model_endpoint, telemetry
 from chat.turns.model_endpoint import ChatModel, Spent
+from chat.turns.model_errors import SEND_AGAIN, explain_model_error
 from chat.turns.operations import NamesSeen
 from chat.turns.tool_runner import ToolRunner
-from chat.turns.turn_loop import TurnLoop
+from chat.turns.turn_loop import TurnLoop, choose_pause
 from core import llm, logs
 from core.background import leases
 from core.database.deadlines import Deadline
@@ -45,7 +46,6 @@ TURN_SECONDS = 600
 END_TRIES = 20  # to write the end of a turn while the database is away
 
 NOWHERE = "no project"
-SEND_AGAIN = "Send the message again."
 WENT_WRONG = "Something went wrong here."
 
 Finish = Message.Finish
@@ -119,6 +119,7 @@ class TurnRunner:
         self._spent = Spent()
         self._loop: TurnLoop | None = None
         self._text = AnswerText()
+        self._reasoning: list[str] = []
         self._failure = TurnFailure("internal", WENT_WRONG, SEND_AGAIN, is_retryable=True)
 
     def run(self) -> None:
@@ -137,7 +138,7 @@ class TurnRunner:
         except llm.LlmAborted:
             finish = Finish.CANCELLED
         except llm.LlmError as error:
-            finish = self._fail("model_failed", *_explain_model_error(error))
+            finish = self._fail("model_failed", *explain_model_error(error))
         except GatewayUnavailable:
             advice = "It may still be starting: try again in a few seconds."
             finish = self._fail("gateway_unavailable", "The gateway cannot be reached.", advice)
@@ -175,12 +176,8 @@ class TurnRunner:
             gateway=self._gateway,
             tools=tools,
             toolset=toolset,
-            model=self._model,
-            abort=self._abort,
-            deadline=Deadline.after(milliseconds=TURN_SECONDS * 1000),
-            write_text=self._write_text,
+            line=self._open_line(),
             get_text_length=lambda: self._text.length,
-            spent=self._spent,
         )
         decided = ""
         if asked:
@@ -193,6 +190,17 @@ class TurnRunner:
         base = self._build_base(toolset, names, asked)
         tools.zone = find_zone(self._conversation.zone)
         return loop.run(base, earlier=decisions.build_rounds(self._new, decided) if asked else ())
+
+    def _open_line(self) -> llm.ModelLine:
+        return llm.ModelLine(
+            self._model.endpoint,
+            Deadline.after(milliseconds=TURN_SECONDS * 1000),
+            self._abort,
+            self._spent.add_answer,
+            on_text=self._write_text,
+            on_reasoning=self._write_reasoning,
+            pause=choose_pause,
+        )
 
     def _build_base(
         self, toolset: Mapping[str, Any], names: NamesSeen, asked: AskedTurn | None
@@ -260,11 +268,15 @@ class TurnRunner:
     def _write_text(self, delta: str) -> None:
         self._log.append("text", self._text.add(delta))
 
+    def _write_reasoning(self, delta: str) -> None:
+        self._reasoning.append(delta)
+        self._log.append("reasoning", {"delta": delta})
+
     def _close_block(self) -> None:
         if data := self._text.close_block():
             self._log.append("text", data)
 
-    def _fail(self, code: str, problem: str, advice: str = SEND_AGAIN, *, retryable: bool = True) -> Finish:
+    def _fail(self, code: str, problem: str, advice: str = SEND_AGAIN, retryable: bool = True) -> Finish:
         self._failure = TurnFailure(code, problem, advice, retryable)
         return Finish.ERROR
 
@@ -283,7 +295,7 @@ class TurnRunner:
         """Report how the turn ended, and store it. Both are in the database before the stream ends."""
         turn, usage = self._turn, self._spent
         self._close_block()
-        turn.text, turn.finish = self._text.text, finish
+        turn.text, turn.reasoning, turn.finish = self._text.text, "".join(self._reasoning), finish
         turn.written = self._loop.tools.ledger if self._loop else []
         if finish == Finish.ERROR:
             turn.error = self._build_error()
@@ -318,12 +330,3 @@ class TurnRunner:
                 give_back_connection()
                 time.sleep(min(0.2 * (attempt + 1), 2))
         log.error("chat.end_lost turn=%s", self._turn.pk)  # it is marked as interrupted
-
-
-def _explain_model_error(error: llm.LlmError) -> tuple[str, str]:
-    """Return what happened, and what the user can do."""
-    if isinstance(error, llm.LlmRefused):
-        return "The model refuses this request.", "Say it differently, or ask your administrator."
-    if isinstance(error, llm.LlmMalformed):
-        return "The model's answer could not be read.", SEND_AGAIN
-    return "The model did not answer completely.", SEND_AGAIN

@@ -46,24 +46,15 @@ def run_case(
         {"role": "system", "content": toolset.prompt},
         {"role": "user", "content": case.request},
     ]
-    deadline, rounds, tokens, dollars, problem = Deadline.after(milliseconds=CASE_MS), 0, 0, Decimal(0), ""
+    usages, rounds, problem = list[llm.Usage](), 0, ""
+    line = llm.ModelLine(endpoint, Deadline.after(milliseconds=CASE_MS), abort or Abort(), usages.append)
     while rounds < MAX_ROUNDS and _find_right_call(case, runner.calls) is None:
         try:
-            answer = llm.stream_completion(
-                messages,
-                tools=toolset.tools,
-                endpoint=endpoint,
-                max_tokens=MAX_ANSWER_TOKENS,
-                deadline=deadline,
-                abort=abort or Abort(),
-                on_text=lambda _: None,
-            )
+            answer = line.ask(messages, tools=toolset.tools, max_tokens=MAX_ANSWER_TOKENS)
         except llm.LlmError as error:
             problem = f"{type(error).__name__}: {error}"
             break
         rounds += 1
-        tokens += answer.usage.input_tokens + answer.usage.output_tokens
-        dollars += answer.usage.dollars
         if not answer.tool_calls:
             break
         messages += _run_calls(answer, runner)
@@ -73,12 +64,12 @@ def run_case(
         "op": case.op,
         "calls": [each.op for each in runner.calls[:MAX_SHOWN_CALLS]],
         "rounds": rounds,
-        "tokens": tokens,
+        "tokens": sum(each.input_tokens + each.output_tokens for each in usages),
         "op_right": score.op_right,
         "args_right": score.args_right,
         "problem": problem,
     }
-    return CaseRun(result, dollars)
+    return CaseRun(result, sum((each.dollars for each in usages), Decimal(0)))
 
 
 def score_calls(case: EvalCase, calls: list[MadeCall]) -> CaseScore:
@@ -99,16 +90,8 @@ def _find_right_call(case: EvalCase, calls: list[MadeCall]) -> MadeCall | None:
 
 def _run_calls(answer: StreamedCompletion, runner: EvalToolRunner) -> list[dict[str, Any]]:
     """Run the tool calls of an answer and return the messages that follow it."""
-    calls = [(call.id or f"call_{index}", call) for index, call in enumerate(answer.tool_calls)]
-    said = {
-        "role": "assistant",
-        "content": answer.text or None,
-        "tool_calls": [
-            {"id": id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
-            for id, call in calls
-        ],
-    }
     answers = [
-        {"role": "tool", "tool_call_id": id, "content": runner.answer(call.name, call.arguments)} for id, call in calls
+        {"role": "tool", "tool_call_id": call.id, "content": runner.answer(call.name, call.arguments)}
+        for call in answer.tool_calls
     ]
-    return [said, *answers]
+    return [answer.to_message(), *answers]

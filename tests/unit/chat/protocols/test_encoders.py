@@ -104,3 +104,42 @@ def test_failure_that_needs_the_user_gives_them_the_link() -> None:
     [frame] = encode(AiSdkEncoder(message_id="theirs"), [("tool", {**CALL, "status": "error", "envelope": failed})])
 
     assert frame["errorText"] == "Sign in to CRM. https://gateway.example/c"
+
+
+REASONED: list[tuple[str, dict[str, Any]]] = [
+    TURN[0],
+    ("reasoning", {"delta": "Which "}),
+    ("reasoning", {"delta": "task?"}),
+    ("text", {"delta": "This one."}),
+    ("reasoning", {"delta": "\n\nSure?"}),
+    ("tool", {**CALL, "status": "start"}),
+]
+
+
+def test_reasoning_is_framed_apart_from_text() -> None:
+    ag_ui = encode(AgUiEncoder(thread_id="t", run_id="r"), REASONED)
+    ai_sdk = encode(AiSdkEncoder(), REASONED)
+
+    types = """
+    RUN_STARTED REASONING_START REASONING_MESSAGE_START REASONING_MESSAGE_CONTENT REASONING_MESSAGE_CONTENT
+    REASONING_MESSAGE_END REASONING_END TEXT_MESSAGE_START TEXT_MESSAGE_CONTENT TEXT_MESSAGE_END REASONING_START
+    REASONING_MESSAGE_START REASONING_MESSAGE_CONTENT REASONING_MESSAGE_END REASONING_END TOOL_CALL_START
+    TOOL_CALL_ARGS TOOL_CALL_END
+    """
+    assert list_types(ag_ui) == types.split()
+    assert len({frame["messageId"] for frame in ag_ui if "messageId" in frame}) == 3
+    assert list_types(ai_sdk)[2:] == [
+        "reasoning-start",
+        "reasoning-delta",
+        "reasoning-delta",
+        "reasoning-end",
+        "text-start",
+        "text-delta",
+        "text-end",
+        "reasoning-start",
+        "reasoning-delta",
+        "reasoning-end",
+        "tool-input-available",
+    ]
+    deltas = [frame["delta"] for frame in ai_sdk if frame["type"] == "reasoning-delta"]
+    assert deltas == ["Which ", "task?", "\n\nSure?"]

@@ -1,0 +1,17 @@
+from django.db import migrations, models
+
+
+class Migration(migrations.Migration):
+    dependencies = [
+        ("chat", "0006_sent_calls"),
+    ]
+
+    operations = [
+        migrations.AddField(
+            model_name="message",
+            name="reasoning",
+            field=models.TextField(
+                blank=True, db_default="", default="", help_text="What the model thought. Never sent to it again."
+            ),
+        ),
+    ]
