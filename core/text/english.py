@@ -2,6 +2,7 @@
 
 import difflib
 import re
+from collections import defaultdict
 from collections.abc import Iterable
 from functools import lru_cache
 from itertools import islice
@@ -35,6 +36,16 @@ def _read_meanings(key: str) -> dict[str, str]:
     return meanings
 
 
+def _read_opposites(key: str) -> dict[str, frozenset[str]]:
+    """Return {verb: its opposites}. The first word of a set is the opposite of each other one."""
+    opposites: dict[str, set[str]] = defaultdict(set)
+    for first, *others in _read_sets(key):
+        opposites[first].update(others)
+        for other in others:
+            opposites[other].add(first)
+    return {verb: frozenset(others) for verb, others in opposites.items()}
+
+
 def _read_phrases(key: str) -> str:
     """Return the pattern of phrases."""
     phrases = "|".join(_WORDS["phrases"][key].split(" | "))
@@ -47,6 +58,13 @@ EVERYDAY_NOUNS = _read_set("everyday_nouns")
 ACTION_VERBS = _read_sets("action_verbs")
 REQUEST_VERBS = _read_meanings("request_verbs")
 QUESTION_WORDS = _read_set("question_words")
+QUESTION_OPENINGS = _read_set("question_openings")
+REQUEST_OPENINGS = _read_set("request_openings")
+SUBJECTS = _read_set("subjects")
+DETERMINERS = _read_set("determiners")
+OPPOSITES = _read_opposites("opposites")
+AUXILIARIES = _read_set("auxiliaries")
+UNSURE_VERBS = _read_set("unsure_verbs")
 LOOKUP_VERBS = _read_set("lookup_verbs")
 LOOKUP_FILLERS = _read_set("lookup_fillers")
 READ_VERBS = _read_set("read_verbs")
@@ -54,6 +72,7 @@ WRITE_VERBS = _read_set("write_verbs")
 NOUN_LIKE_VERBS = _read_set("noun_like_verbs")
 COMMON_VERBS = _read_meanings("common_verbs")
 PREPOSITIONS = _read_set("prepositions")
+MODIFIER_OPENINGS = _read_set("modifier_openings")
 ARTICLES = _read_set("articles")
 ASKS_CHANGE = re.compile(_read_phrases("change"), re.IGNORECASE)
 ASKS_WEB = re.compile(_read_phrases("web"), re.IGNORECASE)

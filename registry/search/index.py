@@ -12,7 +12,8 @@ from rapidfuzz import process
 from rapidfuzz.distance import OSA
 
 from registry.catalog.model import CatalogOp
-from registry.search import embeddings_endpoint, intent, postings, tokenizer, word_vectors
+from registry.search import embeddings_endpoint, intent, postings, request_intent, tokenizer, word_vectors
+from registry.search.action_ranking import ActionRanker
 from registry.search.op_embeddings import OpEmbeddings
 from registry.search.postings import FIELDS, IndexedWords
 from registry.search.word_vectors import Floats, WordVectors
@@ -29,7 +30,7 @@ FAMILY_WEIGHT = 0.25  # words of its siblings
 WORDS_SCALE = 5  # brings the sum of the words to the size of a cosine
 VOTE_WEIGHT = 0.3
 VOTE_SHARPNESS = 12
-ACTION_WEIGHT = 0.02
+HEAD_WEIGHT = 0.2  # the beginning of a clause, without what follows its first preposition
 KEYWORD_WEIGHT = 1  # a request that equals one of an op's keywords
 PHRASE_WEIGHT = 0.15  # for each word but the first of a keyword that is part of a request
 NEAREST_OPS = 8  # ops with the highest cosines from the embeddings endpoint, which may match without any word
@@ -97,10 +98,8 @@ class SearchIndex:
         self._phrases = _index_phrases(self.ops)
         self._phrase_lengths = sorted({len(phrase) for phrase in self._phrases})
         self._summaries = frozenset(tokenizer.normalise_name(op.summary) for op in self.ops)
-        self._actions = np.array([intent.detect_op_action(op) for op in self.ops])
-        self._writes = np.array([op.is_write for op in self.ops], dtype=bool)
+        self._action_ranker = ActionRanker(self.ops, self._family_of_op, family_count)
         self._is_of_service = np.array([op.is_of_service for op in self.ops], dtype=bool)
-        self._lists = np.array([intent.is_list(op) for op in self.ops], dtype=bool)
 
     def rank(self, request: str, *, use_endpoint: bool = True) -> Ranking:
         """Return the ops that match a request. An op's summary needs no endpoint to match."""
@@ -110,14 +109,16 @@ class SearchIndex:
         own, word_scores = self._score_words(request_words)
         cosines = self._compute_cosines(request_words)
         clauses = tokenizer.split_clauses(text)[:MAX_CLAUSES]
+        heads = request_intent.find_heads(text)[:MAX_CLAUSES]
         phrases = self._score_phrases(text)
-        scores = word_scores + cosines + VOTE_WEIGHT * self._count_votes(clauses) + phrases
+        head_scores, votes = self._score_parts(clauses, heads)
+        scores = word_scores + cosines + VOTE_WEIGHT * votes + HEAD_WEIGHT * head_scores + phrases
         needs_endpoint = use_endpoint and name not in self._summaries
         best_score = float(scores.max(initial=0))  # embeddings of each model have another range
         embedding_cosines = self._compute_embedding_cosines(request if needs_endpoint else "")
         standouts = _find_standouts(embedding_cosines, NEAREST_OPS)
         scores += embedding_cosines
-        scores += self._score_actions(intent.detect_request_action(tokenizer.split_words(text)))
+        self._action_ranker.lower_scores(scores, request_intent.detect_intent(text))
         matches = (own > 0) | (phrases > 0) | (cosines >= MIN_COSINE if self._has_known_word(request_words) else False)
         has_match = bool(matches.any())
         matches[standouts] = True
@@ -135,15 +136,21 @@ class SearchIndex:
         shares = scores[found] / max(float(scores[found].max(initial=0)), 1e-6)
         return Ranking(dict(zip([self.paths[each] for each in found], shares.tolist(), strict=True)), is_clear)
 
-    def _count_votes(self, clauses: Sequence[str]) -> Floats:
-        """Return the highest share of a clause's vote that each op gets. The votes of a clause sum up to 1."""
+    def _score_parts(self, clauses: Sequence[str], heads: Sequence[str]) -> tuple[Floats, Floats]:
+        """Return (best score of each op for a head, highest share of a part's vote).
+
+        Each clause and each head shares one vote among all ops.
+        """
+        best = np.zeros(len(self.ops), dtype=np.float32)
         votes = np.zeros(len(self.ops), dtype=np.float32)
-        for clause in clauses:
-            clause_words = self._select_words(clause)
-            scores = self._score_words(clause_words)[1] + self._compute_cosines(clause_words)
+        for part in (*clauses, *heads):
+            part_words = self._select_words(part)
+            scores = self._score_words(part_words)[1] + self._compute_cosines(part_words)
+            if part in heads:
+                np.maximum(best, scores, out=best)
             weights = np.exp(VOTE_SHARPNESS * (scores - scores.max(initial=0)))
             np.maximum(votes, weights / weights.sum(), out=votes)
-        return votes
+        return best, votes
 
     def _score_phrases(self, text: str) -> Floats:
         """Return for each op the bonus of its longest keyword of several words that is part of the text.
@@ -217,18 +224,6 @@ class SearchIndex:
     def _has_known_word(self, request_words: Sequence[str]) -> bool:
         """Return whether any word is a known one. Vectors of nonsense such as zzqx are also close to something."""
         return self._vectors is not None and any(map(self._vectors.is_word, request_words))
-
-    def _score_actions(self, action: str) -> Floats:
-        """Return a bonus for ops with the action, a penalty for a write instead of a read or the reverse.
-
-        A user who reads without saying more wants a list.
-        """
-        if not action:
-            return np.zeros(len(self.ops), dtype=np.float32)
-        is_same_action = (self._actions == action).astype(int)
-        is_other_kind = (self._writes != (action != intent.READ)).astype(int)
-        is_expected = self._lists & (action == intent.READ)
-        return np.asarray(ACTION_WEIGHT * (is_same_action - is_other_kind + is_expected), dtype=np.float32)
 
 
 def _list_former_names(all_ops: Sequence[CatalogOp], active: Sequence[CatalogOp]) -> list[Sequence[str]]:

@@ -117,7 +117,9 @@ def detect_request_action(words: Sequence[str]) -> str:
 
 
 def detect_op_action(op: CatalogOp) -> str:
-    """Return the action of an op, from its record or else the verb in its name; "" if unknown."""
+    """Return READ, or what a write does by its record, or else by the verb in its name; "" if unknown."""
+    if not op.is_write:
+        return READ
     return _detect_recorded_action(op.action) or _find_first_action(tokenizer.split_words(op.tool_name))
 
 

@@ -91,10 +91,13 @@ def extract_request(request: str) -> str:
     return _strip_frame(valueless if _count_significant_words(valueless) > 1 else request)
 
 
-def split_clauses(request: str) -> list[str]:
-    """Return the clauses of a request, each without its polite opening. Empty if there is only one."""
+def split_clauses(request: str, *, min_words: int = 2) -> list[str]:
+    """Return the clauses of a request, each without its polite opening. Empty if there is only one.
+
+    What has fewer than `min_words` significant words is not a clause.
+    """
     parts = [_strip_frame(part.strip()) for part in _CLAUSE.split(request)]
-    significant = [part for part in parts if _count_significant_words(part) > 1]
+    significant = [part for part in parts if _count_significant_words(part) >= min_words]
     return significant if len(significant) > 1 else []
 
 

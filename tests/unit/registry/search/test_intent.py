@@ -35,9 +35,10 @@ def test_query_action_comes_from_its_first_verb(request_: str, action: str) -> N
 @pytest.mark.parametrize(
     ("fields", "action"),
     [
-        ({"action": "delete", "tool_name": "list_tasks"}, intent.DELETE),
-        ({"tool_name": "listTasks"}, intent.READ),
-        ({"action": "frobnicate", "tool_name": "weather"}, ""),
+        ({"kind": "write", "action": "delete", "tool_name": "list_tasks"}, intent.DELETE),
+        ({"kind": "write", "tool_name": "createTasks"}, intent.CREATE),
+        ({"kind": "write", "action": "frobnicate", "tool_name": "weather"}, ""),
+        ({"kind": "read", "action": "get", "tool_name": "get_links"}, intent.READ),
     ],
 )
 def test_op_action_comes_from_its_record_or_its_name(fields: dict[str, str], action: str) -> None:

@@ -158,3 +158,86 @@ def test_search_leaves_out_what_is_much_worse_than_the_best(monkeypatch: pytest.
 
     assert search.search_ops(catalog, view, "words").paths == names[:7]
     assert search.search_ops(catalog, view, "words", limit=8).paths == names
+
+
+OPPOSITES = [
+    ("mark", "unmark"),
+    ("increment", "decrement"),
+    ("start", "stop"),
+    ("enable", "disable"),
+    ("lock", "unlock"),
+    ("add", "remove"),
+    ("open", "close"),
+    ("archive", "restore"),
+]
+
+
+@pytest.mark.parametrize(("verb", "opposite"), [*OPPOSITES, *((second, first) for first, second in OPPOSITES)])
+def test_op_that_does_the_opposite_never_comes_before_the_asked_one(verb: str, opposite: str) -> None:
+    catalog = build_catalog(
+        build_op_entry("a.asked", tool_name=f"{verb}_counter", kind="write", summary="Change a thing"),
+        build_op_entry(
+            "a.opposite",
+            tool_name=f"{opposite}_counter",
+            kind="write",
+            summary=f"Undo {verb}: whoever wants to {verb} the counter of a page can do the reverse",
+        ),
+    )
+
+    found = search.find_ops(catalog, catalog.view_for(FULL_VISIBILITY), f"{verb} the counter of the page", limit=5)
+
+    assert found == ["a.asked", "a.opposite"]
+
+
+TASKS = [
+    build_op_entry("a.task.list", tool_name="list_tasks", summary="List tasks", entity="task", action="list"),
+    build_op_entry("a.task.get", tool_name="get_task", summary="Read one task", entity="task", action="get"),
+    build_op_entry("a.task.create", tool_name="create_task", kind="write", entity="task", action="create"),
+    build_op_entry(
+        "a.task.move",
+        tool_name="move_task",
+        kind="write",
+        entity="task",
+        action="move",
+        description="Tasks finished in the last weeks move to another project.",
+    ),
+    build_op_entry("a.task.delete", tool_name="delete_task", kind="write", entity="task", action="delete"),
+    build_op_entry("a.project.create", tool_name="create_project", kind="write", entity="project", action="create"),
+]
+
+
+@pytest.mark.parametrize(
+    ("request_", "best"),
+    [
+        ("tasks finished in the last weeks", "a.task.get a.task.list"),
+        ("which tasks did we move to another project", "a.task.get a.task.list"),
+        ("copy a task", "a.task.create"),
+        ("create a project with tasks", "a.project.create"),
+        ("create a task for the project", "a.task.create"),
+        ("move the task", "a.task.move"),
+        ("delete the task of the project", "a.task.delete"),
+    ],
+)
+def test_op_of_another_verb_does_not_come_before_one_of_the_right_verb(request_: str, best: str) -> None:
+    catalog = build_catalog(*TASKS)
+
+    assert search.find_ops(catalog, catalog.view_for(FULL_VISIBILITY), request_, limit=5)[0] in best.split()
+
+
+@pytest.mark.parametrize(
+    ("request_", "best"),
+    [
+        ("tasks finished in the last two weeks", "onto.task.list"),
+        ("copy a document", "onto.document.create"),
+        ("create a project with tasks", "onto.project.create"),
+        ("create a risk for the milestone", "onto.risk.create"),
+        ("documents created this month", "onto.document.list"),
+        ("link two tasks", "onto.edge.link"),
+        ("unlink two tasks", "onto.edge.unlink"),
+    ],
+)
+@pytest.mark.django_db
+def test_shipped_op_of_the_right_verb_comes_first(live_catalog: Catalog, request_: str, best: str) -> None:
+    view = live_catalog.view_for(FULL_VISIBILITY)
+
+    assert search.find_ops(live_catalog, view, request_, limit=5)[0] == best
