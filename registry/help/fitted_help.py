@@ -56,12 +56,13 @@ def count_fitting_items(body: dict[str, Any], max_tokens: int | None) -> int:
 def add_arguments(body: dict[str, Any], schemas: Sequence[dict[str, Any]], max_tokens: int) -> None:
     """Add `args` to as many of the first items of a search as fit, so that a call can follow without more help.
 
-    `schemas` are those of the items. Signatures that are too long are folded, or else left out.
+    `schemas` are those of the items. Signatures that are too long only name what objects and lists hold, are folded, or
+    are left out.
     """
     tokens_left = max_tokens - token_budget.count_json(body)
     for item, schema in zip(body["items"][:MAX_WITH_ARGUMENTS], schemas, strict=False):
-        for fold in (False, True):
-            args = signatures.format_arguments(schema, fold=fold)
+        for is_outline, is_folded in ((False, False), (True, False), (False, True)):
+            args = signatures.format_arguments(schema, outline=is_outline, fold=is_folded)
             cost = token_budget.count_json({"args": args})
             if cost <= tokens_left:
                 item["args"] = args

@@ -14,6 +14,7 @@ MAX_SHOWN_NUMBER, MAX_SHOWN_ITEMS = 10_000, 20  # from these on, signatures leav
 MAX_NOTE_LENGTH = 120  # characters of a note after a type
 FOLDED_TYPES = {"object": "object", "array": "list"}
 MAX_PARTS = 1_000  # schemas expanded in the signatures of one op; a few definitions can expand to millions
+MAX_OUTLINED = 4  # members of an object that are named in an outline
 MAX_NESTED = 6  # levels of objects and lists within an argument
 
 _NESTING_KEYWORDS = frozenset(("properties", "items", "prefixItems", "anyOf", "oneOf", "allOf", "$ref"))
@@ -28,12 +29,13 @@ FACETS = tuple(
 )
 
 
-def format_arguments(schema: Schema, *, fold: bool = False) -> dict[str, str]:
+def format_arguments(schema: Schema, *, fold: bool = False, outline: bool = False) -> dict[str, str]:
     """Return {argument: signature}, such as {"limit": "integer = 20, max 50"}.
 
-    With `fold`, nested objects and lists are shortened to `object` and `list`.
+    With `fold`, nested objects and lists are shortened to `object` and `list`; with `outline`, to the names of their
+    first members: `list of {title, due_at?, …}`.
     """
-    formatter = _TypeFormatter(schema, fold)
+    formatter = _TypeFormatter(schema, fold, outline)
     return {
         name: _format_signature(argument, formatter, required) for name, argument, required in iter_arguments(schema)
     }
@@ -140,6 +142,7 @@ class _TypeFormatter:
 
     root: Schema
     fold: bool = False
+    outline: bool = False
     parts_left: int = MAX_PARTS
 
     def format_type(self, schema: Any, trail: tuple[str, ...] = (), depth: int = 0) -> str:
@@ -186,11 +189,25 @@ class _TypeFormatter:
             return dialect.FORMAT_NAMES.get(format_name, format_name)
         if kind in FOLDED_TYPES and (self.fold or self.parts_left <= 0 or depth >= MAX_NESTED):
             return FOLDED_TYPES[kind]
+        if self.outline and kind in FOLDED_TYPES:
+            return self._outline_kind(kind, schema, trail, depth)
         if kind == "array":
             return f"[{self.format_type(schema.get('items'), trail, depth + 1)}]"
         if kind == "object" and (members := self._format_members(schema, trail, depth)):
             return "{" + ", ".join(members) + "}"
         return kind
+
+    def _outline_kind(self, kind: str, schema: Schema, trail: tuple[str, ...], depth: int) -> str:
+        """Return an object as the names of its first members, required ones first, and a list as what it holds."""
+        if depth > 1:
+            return FOLDED_TYPES[kind]
+        if kind == "array":
+            item = self.format_type(schema.get("items"), trail, depth + 1)
+            return FOLDED_TYPES[kind] if item in ("any", "object", "list") else f"list of {item}"
+        members = sorted(iter_arguments(schema, self.root), key=lambda member: not member[2])
+        names = [f"{name}{'' if required else '?'}" for name, _, required in members]
+        shown = names[:MAX_OUTLINED] + (["…"] if len(names) > MAX_OUTLINED else [])
+        return "{" + ", ".join(shown) + "}" if shown else kind
 
     def _format_members(self, schema: Schema, trail: tuple[str, ...], depth: int) -> list[str]:
         members: list[str] = []

@@ -209,3 +209,32 @@ def test_any_publishable_schema_can_be_rendered(schema: Any) -> None:
     assert set(signatures.build_usage_args(schema, {})) == required
     for name in named:
         assert signatures.describe_argument(schema, name)["name"] == name
+
+
+def test_outline_names_the_first_members_of_objects_and_of_the_items_of_lists() -> None:
+    step = {
+        "type": "object",
+        "required": ["title"],
+        "properties": {
+            "note": {"type": "string"},
+            "title": {"type": "string"},
+            "owner": {"$ref": "#/$defs/person"},
+            "tags": {"type": "array", "items": {"type": "string"}},
+            "hours": {"type": "integer"},
+        },
+    }
+    schema = build_schema(
+        steps={"type": "array", "items": step},
+        person={"$ref": "#/$defs/person"},
+        tags={"type": "array", "items": {"type": "string"}},
+        rest={"type": "array", "items": {"type": "object"}},
+        limit={"type": "integer", "default": 20},
+    )
+
+    assert signatures.format_arguments({**ROOT, **schema, "required": ["steps"]}, outline=True) == {
+        "steps": "list of {title, note?, owner?, tags?, …}, required",
+        "person": "{name}",
+        "tags": "list of string",
+        "rest": "list",
+        "limit": "integer = 20",
+    }
