@@ -15,7 +15,7 @@ from typing import Any
 from uuid import uuid4
 
 from chat.scripted_model import protocol
-from chat.scripted_model.outcomes import EXEC, HELP, is_write, read_outcomes, read_tool_names
+from chat.scripted_model.outcomes import EXEC, HELP, NOT_RUN, is_write, read_outcomes, read_tool_names
 from chat.scripted_model.plans import Answer, ScriptedToolCall
 from chat.scripted_model.protocol import ChatRequest
 from chat.scripted_model.server import ScriptedModelServer, plan_answer
@@ -232,13 +232,14 @@ def _find_last_write(messages: list[Message]) -> ScriptedToolCall | None:
 
 
 def _repeat_undecided_call(messages: list[Message]) -> Answer | None:
-    """Return the call that the user agreed to in words, until it was made again."""
+    """Return the call that the user agreed to in words, until it was run again."""
     *before, last = [at for at, each in enumerate(messages) if each.get("role") == "user"] or [0]
     if messages[last].get("content") != TYPED_ANSWERS["approve"] or not before:
         return None
-    made = [each for message in messages[last:] for each in message.get("tool_calls") or ()]
+    since = [str(each.get("content")) for each in messages[last:] if each.get("role") == "tool"]
     asked = [each for message in messages[before[-1] : last] for each in message.get("tool_calls") or ()]
-    return None if made or not asked else Answer(tool_calls=(_read_call(asked[-1]),))
+    is_run = bool(since) and NOT_RUN not in since[-1]
+    return None if is_run or not asked else Answer(tool_calls=(_read_call(asked[-1]),))
 
 
 def _read_call(call: Mapping[str, Any]) -> ScriptedToolCall:

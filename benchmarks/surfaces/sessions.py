@@ -101,8 +101,8 @@ class _Session:
         for number, message in enumerate(self._task.messages):
             turn = self._run_turn(self._dates.fill_placeholders(message), place if number == 0 else None)
             for _ in range(MAX_DECISIONS):
-                waiting = ToolCall.objects.filter(message__conversation_id=turn.conversation_id, status=Status.CONFIRM)
-                call = waiting.order_by("message__position", "position").first()
+                # A call of an earlier turn no longer waits.
+                call = turn.calls.filter(status=Status.CONFIRM).order_by("position").first()
                 if call is None:
                     break
                 if self._result.habit == Habit.TYPED_ANSWERS and not self._asked_to_confirm:
