@@ -4,10 +4,11 @@ from analytics.alerts.models import Alert, AlertRule
 from analytics.events.models import EventLoss, OperationEvent
 from analytics.events.stored_contents import StoredContents
 from analytics.reports.models import SavedView
-from analytics.rollout.experiments import Experiment, ExperimentResult, ModelPrice
+from analytics.rollout.experiments import Experiment, ExperimentResult
 from analytics.rollout.models import Assignment, Cohort, CohortRule, Flag, Subject
 from analytics.rollups.models import OpDaily, Rollup, SubjectFigures
 from analytics.turns.models import Feedback, ToolSelection, Turn
+from analytics.turns.prices import ModelPrice
 
 __all__ = [
     "Alert",

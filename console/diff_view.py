@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from django.core.paginator import Page
 from django.http import Http404, HttpRequest
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.text import get_text_list
@@ -127,7 +128,7 @@ def format_counts(counts: Mapping[Kind, int]) -> str:
 
 def format_daily_cost(tokens: float) -> str:
     """Return additional tokens a day in words, with their price from a cent on."""
-    dollars = float(reports.price_in_dollars(tokens))
+    dollars = reports.price_in_dollars(tokens, at=timezone.now())
     words = f"{signed(round(tokens))} tokens a day"
     if abs(dollars) < MIN_SHOWN_DOLLARS:
         return words

@@ -4,7 +4,7 @@ An alert opens once and sends one message. The audit log has when it opened and 
 """
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -30,7 +30,7 @@ class AlertChanges:
 
     opened: dict[Alert, str] = field(default_factory=dict)
     closed: dict[Alert, str] = field(default_factory=dict)
-    unsilenced: dict[Alert, str] = field(default_factory=dict)  # still open when their silence ended
+    unsilenced: dict[Alert, str] = field(default_factory=dict)  # still open when their silence ended, or unannounced
 
 
 def check_alerts(at: datetime) -> bool:
@@ -47,6 +47,8 @@ def check_alerts(at: datetime) -> bool:
         _close(dict.fromkeys(left, alert_text.SWITCHED_OFF), changes, at)
         alert_messages.send_opened(changes.opened, at=at)
         alert_messages.send_reminders(changes.unsilenced, at=at)
+        announced = [alert.pk for alert in (*changes.opened, *changes.unsilenced) if alert.rule.notify]
+        Alert.objects.filter(pk__in=announced).update(is_announced=True)
         alert_messages.send_closed(changes.closed, at=at)
     return False
 
@@ -74,7 +76,7 @@ def _check_rule(
             closing[alert] = alert_text.describe_closing(rule, measurement)
     Alert.objects.bulk_update(open_alerts.values(), FOLLOWED_FIELDS)
     _close(closing, changes, at)
-    _end_silences((alert for alert in open_alerts.values() if alert not in closing), changes, at)
+    _end_silences([alert for alert in open_alerts.values() if alert not in closing], changes, at)
     opening = [
         (name, measurement)
         for name, measurement in measured.items()
@@ -121,15 +123,17 @@ def _close(reasons: Mapping[Alert, str], changes: AlertChanges, at: datetime) ->
         alert.closed_at = at
     Alert.objects.bulk_update(reasons, ["closed_at"])
     _record(reasons, is_open=False, at=at)
-    changes.closed |= reasons
+    changes.closed |= {alert: reason for alert, reason in reasons.items() if alert.is_announced}
 
 
-def _end_silences(alerts: Iterable[Alert], changes: AlertChanges, at: datetime) -> None:
+def _end_silences(alerts: Collection[Alert], changes: AlertChanges, at: datetime) -> None:
+    """End silences that are over. Whoever was not told that an alert opened is told that it is open."""
     over = [alert for alert in alerts if alert.silenced_until and alert.silenced_until <= at]
     for alert in over:
         alert.silenced_until, alert.silence_reason, alert.silenced_by = None, "", ""
     Alert.objects.bulk_update(over, SILENCE_FIELDS)
-    changes.unsilenced |= {alert: alert_text.describe_latest(alert) for alert in over}
+    late = [alert for alert in alerts if alert.rule.notify and not (alert.is_silenced or alert.is_announced)]
+    changes.unsilenced |= {alert: alert_text.describe_latest(alert) for alert in dict.fromkeys([*over, *late])}
 
 
 def _record(reasons: Mapping[Alert, str], *, is_open: bool, at: datetime) -> None:

@@ -15,8 +15,9 @@ from analytics.alerts.models import AlertRule
 from analytics.alerts.registry_readers import get_readers
 from analytics.events.event_filters import CALL, FAILED_CALL, MISS, SEARCH
 from analytics.events.models import UNKNOWN_OP, EventLoss, OperationEvent
-from analytics.reports import op_figures, selection
+from analytics.reports import selection
 from analytics.turns.models import TURN_CONDITIONS, ToolSelection, Turn, TurnWith
+from analytics.turns.prices import build_dollars
 from core.sign_in import throttle
 
 MeasurementByName = dict[str, Measurement]  # by op, connection, …; "" for everything together
@@ -45,7 +46,7 @@ _PARTS: Mapping[AlertMetric, tuple[type[Model], Callable[[AlertRule], Parts]]] =
     AlertMetric.EMPTY_SEARCHES: (OperationEvent, lambda _: Parts(_count(MISS), _count(SEARCH))),
     AlertMetric.MISSED_TOOLS: (ToolSelection, lambda _: Parts(_count(selection.HAS_MISS), _count())),
     AlertMetric.LOOPS: (Turn, lambda _: Parts(_count(TURN_CONDITIONS[TurnWith.LOOP]), _count())),
-    AlertMetric.SPENDING: (ToolSelection, lambda _: Parts(Sum("tokens", default=0), _count())),
+    AlertMetric.SPENDING: (ToolSelection, lambda _: Parts(build_dollars(), _count())),
     AlertMetric.LOST_EVENTS: (EventLoss, lambda _: Parts(Sum("count", default=0), Sum("count", default=0))),
 }
 _COUNTED_EVENT = CALL | SEARCH
@@ -112,8 +113,6 @@ class PartSums:
 
     def measure(self, rule: AlertRule) -> Measurement:
         """Return the value, in the unit of the metric."""
-        if rule.metric == AlertMetric.SPENDING:
-            return Measurement(float(op_figures.price_in_dollars(self.hits)), self.count)
         if not rule.declaration.is_share:
             return Measurement(self.hits, self.count)
         return Measurement(100 * self.hits / self.count, self.count) if self.count else NOTHING
@@ -156,7 +155,8 @@ def sum_by_step(
     steps: defaultdict[int, list[SumsByName]] = defaultdict(lambda: [{} for _ in rules])
     for row in groups:
         for rule, part, sums in zip(rules, parts, steps[int(row["step"])], strict=True):
-            added = PartSums(*(row[columns_by_aggregate[aggregate]] for aggregate in (part.hits, part.count)))
+            hits, count = (row[columns_by_aggregate[aggregate]] for aggregate in (part.hits, part.count))
+            added = PartSums(hits or 0, count)  # turns without tokens have no dollars
             for name in _list_names(rule, row, connections) if added.count else ():
                 sums[name] = sums.get(name, PartSums()).add(added)
     return sorted(steps.items(), key=itemgetter(0))

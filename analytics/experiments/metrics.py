@@ -9,12 +9,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from django.conf import settings
-from django.db.models import Case, Count, F, FloatField, Model, Q, Sum, Value, When
+from django.db.models import Count, F, Model, Q, Sum
 
-from analytics.rollout.experiments import ModelPrice
 from analytics.rollups.models import SubjectFigures
 from analytics.turns.models import TURN_CONDITIONS, Feedback, ToolSelection, Turn, TurnWith
+from analytics.turns.prices import build_dollars
 
 
 class MetricUnit(StrEnum):
@@ -60,14 +59,6 @@ _SUCCEEDED = Q(outcome=ToolSelection.Outcome.SUCCEEDED)
 
 def _count(condition: Q) -> Count:
     return Count("id", filter=condition)
-
-
-def build_dollars() -> Sum:
-    """Return the dollars of a subject's reported tokens, by the price of each model family."""
-    prices = ModelPrice.objects.values_list("family", "dollars_per_million")
-    cases = [When(model=family, then=Value(float(price))) for family, price in prices]
-    price = Case(*cases, default=Value(float(settings.GATEWAY_DOLLARS_PER_MILLION_TOKENS)), output_field=FloatField())
-    return Sum(F("tokens") * price / 1_000_000, output_field=FloatField())
 
 
 _METRICS = (

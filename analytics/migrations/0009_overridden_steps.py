@@ -15,4 +15,9 @@ class Migration(migrations.Migration):
             name='overridden_steps',
             field=models.JSONField(blank=True, default=list, editable=False, help_text='Steps that a person let go on: a list of {step, percent, by, at, is_tested, reason, note}.'),
         ),
+        migrations.AddField(
+            model_name='alert',
+            name='is_announced',
+            field=models.BooleanField(db_default=True, default=False, help_text='Whether a message said that it is open. Then one says that it closed.'),
+        ),
     ]

@@ -3,15 +3,14 @@
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
-from decimal import Decimal
 from typing import Any
 
-from django.conf import settings
 from django.db.models import Min, OuterRef, QuerySet, Subquery, Sum
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Coalesce, NullIf
 
 from analytics.rollups.models import OpDaily
+from analytics.turns.prices import get_mean_price
 
 DAYS = 7  # today, which is incomplete, and the days before
 FAILURE_FIELDS = ("invalid", "denied", "not_found", "conflict", "internal")
@@ -153,10 +152,9 @@ def average_daily_reads_by_op(*, at: datetime) -> dict[str, DailyReads]:
     return {op: _average_reads(figures, days) for op, figures in sum_figures_by_op(filter_last_days(at)).items()}
 
 
-def price_in_dollars(tokens: float) -> Decimal:
-    """Return the price of some input tokens in US dollars."""
-    price: Decimal = settings.GATEWAY_DOLLARS_PER_MILLION_TOKENS
-    return Decimal(tokens) * price / 1_000_000
+def price_in_dollars(tokens: float, *, at: datetime) -> float:
+    """Return the price of some tokens in US dollars, by the mean price of the models that read now."""
+    return tokens * get_mean_price(at) / 1_000_000
 
 
 def find_most_common_errors(rows: QuerySet[OpDaily]) -> dict[str, tuple[str, str]]:

@@ -165,21 +165,6 @@ class ExperimentResult(models.Model):
         return f"{self.experiment} at {self.time}"
 
 
-class ModelPrice(models.Model):
-    """What a million tokens of a model family cost. Families without a row cost what the setting says."""
-
-    family = models.CharField(max_length=40, unique=True, help_text="Such as claude, as in the list of turns.")
-    dollars_per_million = models.DecimalField(
-        "dollars per million tokens", max_digits=8, decimal_places=3, validators=[MinValueValidator(0)]
-    )
-
-    class Meta:
-        ordering = ["family"]
-
-    def __str__(self) -> str:
-        return self.family
-
-
 def get_step_length(experiment: Experiment) -> timedelta:
     """Return how long the current step is planned to take."""
     return timedelta(hours=experiment.steps[experiment.step][1])

@@ -17,8 +17,9 @@ from analytics.experiments import lifecycle, metric_text, planning, results
 from analytics.experiments.lifecycle import ExperimentRefused
 from analytics.experiments.metrics import FAILURE_RATE, METRICS
 from analytics.flags import FlagKey
-from analytics.rollout.experiments import Experiment, ExperimentResult, ModelPrice
+from analytics.rollout.experiments import Experiment, ExperimentResult
 from analytics.rollout.models import Flag
+from analytics.turns.prices import ModelPrice
 from audit import audit_log
 from console.log_pages import AuditedAdmin
 from console.rollout import experiment_form, experiment_page, experiment_steps, experiment_tables, plan_text

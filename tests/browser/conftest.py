@@ -17,7 +17,7 @@ from pytest_django.plugin import DjangoDbBlocker
 from analytics.events.models import EventLoss, OperationEvent
 from analytics.flags import FlagKey
 from analytics.reports.models import SavedView
-from analytics.rollout.experiments import ModelPrice
+from analytics.turns.prices import ModelPrice
 from analytics.rollout.models import Assignment, Cohort, Flag
 from analytics.rollups import rollup_job
 from chat.models import Profile as ChatProfile

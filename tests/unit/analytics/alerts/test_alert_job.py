@@ -11,6 +11,7 @@ from analytics.alerts.models import Alert, AlertRule
 from analytics.alerts.registry_readers import RegistryReaders
 from analytics.events.models import EventLoss
 from analytics.turns.models import ToolSelection, Turn
+from analytics.turns.prices import ModelPrice
 from audit.models import AuditEntry
 from notifications.models import Notification
 from tests.support.rows.analytics_rows import WriteEvent
@@ -184,6 +185,37 @@ def silence(until: datetime) -> None:
     )
 
 
+def test_alert_that_nobody_was_told_of_closes_without_a_message(write_event: WriteEvent) -> None:
+    make_rule()
+    write_event(AT, times=5, code="INTERNAL")
+    alert_job.check_alerts(AT)
+    silence(AT + 6 * HOUR)
+    Alert.objects.update(closed_at=AT + HOUR)
+    Notification.objects.all().delete()
+    write_event(AT + 2 * HOUR, times=5, code="INTERNAL")
+
+    alert_job.check_alerts(AT + 2 * HOUR)
+    assert len(list_open()) == 1
+    AlertRule.objects.update(is_on=False)
+    alert_job.check_alerts(AT + 2 * HOUR + MINUTE)
+
+    assert not list_open()
+    assert list_events() == []
+
+
+def test_alert_that_opened_silently_is_announced_when_its_silence_is_ended(write_event: WriteEvent) -> None:
+    make_rule()
+    write_event(AT, times=5, code="INTERNAL")
+    alert_job.check_alerts(AT)
+    Alert.objects.update(is_announced=False)  # it opened during a silence, which a person has ended
+    Notification.objects.all().delete()
+
+    alert_job.check_alerts(AT + MINUTE)
+    alert_job.check_alerts(AT + 2 * MINUTE)
+
+    assert [event for event, _ in list_events()] == ["alert.still_open"]
+
+
 def test_silence_lasts_when_the_alert_opens_again(write_event: WriteEvent) -> None:
     make_rule(minutes=5)
     write_event(AT, times=5, code="INTERNAL")
@@ -289,12 +321,24 @@ def test_turns_tokens_and_lost_events_are_measured(settings: Any) -> None:
     alert_job.check_alerts(AT)
 
     alerts = Alert.objects.values_list("rule", "scope_value", "value", "count")
-    assert set(alerts) == {
+    assert {(rule, name, round(value, 9), count) for rule, name, value, count in alerts} == {
         (missed.pk, "", 20.0, 10),
         (spending.pk, "chat", 2.0, 10),
         (loops.pk, "chat", 100.0, 1),
         (lost.pk, "", 7.0, 7),
     }
+
+
+def test_spending_uses_the_price_of_each_model_family(settings: Any) -> None:
+    settings.GATEWAY_DOLLARS_PER_MILLION_TOKENS = 2
+    ModelPrice.objects.create(family="large", dollars_per_million=30)
+    AlertRule.objects.create(name="Budget", metric="spending", threshold=1.0)
+    for model, tokens in (("large", 100_000), ("small", 500_000), ("small", None)):
+        ToolSelection.objects.create(time=AT, client="chat", turn=f"{model}{tokens}", model=model, tokens=tokens)
+
+    alert_job.check_alerts(AT)
+
+    assert [(each.value, each.count) for each in Alert.objects.all()] == [(4.0, 3)]
 
 
 def test_changed_upstream_is_open_until_it_is_approved(changed_upstream: dict[str, int]) -> None:
