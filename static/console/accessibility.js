@@ -54,6 +54,14 @@ function fixAccessibility() {
   }
 }
 
+// On a phone, each cell of a list has its label. Labels begin as the headings do.
+function labelCells() {
+  for (const cell of document.querySelectorAll("#result_list td[data-label]")) {
+    const label = cell.dataset.label;
+    cell.dataset.label = label.charAt(0).toUpperCase() + label.slice(1);
+  }
+}
+
 // Unfold writes the name of a chosen file into a text input beside it. Plain file inputs have none, and show the name.
 document.addEventListener("readystatechange", () => {
   for (const input of document.querySelectorAll("input[type=file]")) {
@@ -63,6 +71,7 @@ document.addEventListener("readystatechange", () => {
 
 // Other scripts add elements later, on load and as the user works.
 document.addEventListener("DOMContentLoaded", () => {
+  labelCells();
   fixAccessibility();
   new MutationObserver(fixAccessibility).observe(document.body, { childList: true, subtree: true });
 });

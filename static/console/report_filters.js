@@ -22,12 +22,19 @@
     form.requestSubmit();
   });
 
+  const more = form.querySelector(".report-more"); // on a phone, the filters begin closed
+  more.addEventListener("click", () => {
+    more.setAttribute("aria-expanded", String(more.getAttribute("aria-expanded") !== "true"));
+  });
+
   // The address has only what counts.
   form.addEventListener("formdata", ({ formData }) => {
     for (const name of days.value === "chosen" ? ["days"] : ["from", "to"]) formData.delete(name);
     for (const [name, value] of [...formData]) if (!value) formData.delete(name);
   });
 
-  form.elements[sessionStorage.getItem(FOCUSED)]?.focus();
+  const focused = form.elements[sessionStorage.getItem(FOCUSED)];
+  if (focused) more.setAttribute("aria-expanded", "true");
+  focused?.focus();
   sessionStorage.removeItem(FOCUSED);
 })();

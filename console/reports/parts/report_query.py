@@ -107,6 +107,7 @@ class ReportQuery:
         days = {FROM: self.scope.first_day.isoformat(), TO: self.scope.last_day.isoformat()}
         chosen = {"days": str(self.scope.days) if self.scope.last is None else CHOSEN_DAYS}
         self.form = ReportFilterForm({**self.filters, **days, **chosen}, self.seen_values, left_out)
+        self.chosen_count = sum(name in self.filters for name in FILTER_FIELDS)
         self.filters_without_data = [
             f"{name} {value[:MAX_ECHOED_CHARS]}"
             for name in FILTER_FIELDS
