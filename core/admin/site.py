@@ -159,7 +159,7 @@ class Site(AdminSite):
         search_text = request.GET.get("s", "").strip()
         matches: list[Iterable[GoToResult]] = []
         if search_text:
-            matches = [self._find_pages(request, search_text), self._find_actions(request, search_text)]
+            matches = [self._find_actions(request, search_text), self._find_pages(request, search_text)]
             matches += [self._find_rows(request, search_text)]
             matches += [find(request, search_text) for find in manifest.get().go_to_sources]
         results = sort_results(chain.from_iterable(matches), search_text)
