@@ -79,6 +79,7 @@ class ShownMessage:
     id: str
     is_question: bool
     text: str
+    reasoning: str = ""
     state: str = ""
     pieces: tuple[Piece, ...] = ()
     writes: tuple[Write, ...] = ()
@@ -135,6 +136,7 @@ def _show_answer(message: Message, names: NamesSeen, zone: tzinfo, *, is_waiting
         id=str(message.pk),
         is_question=False,
         text=message.text,
+        reasoning=message.reasoning.strip(),
         state=message.finish,
         pieces=tuple(_split(message.text, calls, zone, is_waiting=is_waiting)),
         writes=tuple(_list_writes(message)),

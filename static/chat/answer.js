@@ -4,6 +4,7 @@ import { createCard, findCard, updateCard } from "./card.js";
 import { cloneTemplate, createElement } from "./dom.js";
 import { showServing, showUsage } from "./figures.js";
 import { Tail } from "./tail.js";
+import { WaitingTime } from "./waiting_time.js";
 import { describeWrite, dropRepaired, isTold } from "./wording.js";
 
 const NOTES = {
@@ -11,13 +12,17 @@ const NOTES = {
   limit: "This answer reached the limit of one turn. Write “go on” to continue.",
 };
 
+const RUNNING = new Set(["waiting", "tool", "streaming"]);
+
 export class Answer {
   constructor(element) {
     this.element = element;
     this.pieces = element.querySelector(".pieces");
     this.figures = element.querySelector(".figures");
+    this.waiting = new WaitingTime(element.querySelector(".waiting-long"));
     this.source = "";
     this.tail = null; // the text after the last block, which the server has not rendered yet
+    if (element.dataset.state === "waiting") this.waiting.start();
   }
 
   /** Return a new answer, which waits for its first event. */
@@ -27,10 +32,20 @@ export class Answer {
 
   setState(state) {
     this.element.dataset.state = state;
+    if (RUNNING.has(state)) this.waiting.start();
+    else this.waiting.stop();
   }
 
   setId(messageId) {
     this.element.dataset.message = messageId;
+  }
+
+  /** Add a piece of what the model thinks, which is folded. */
+  addReasoning({ delta }) {
+    const reasoning = this.element.querySelector(".reasoning");
+    reasoning.hidden = false;
+    reasoning.querySelector(".reasoning-text").append(delta);
+    this.waiting.start();
   }
 
   /** Add a piece of text. `block` is HTML by the server of everything since the last block but `rest`. */

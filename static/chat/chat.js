@@ -264,6 +264,10 @@ const REMEDIES = {
 const HANDLERS = {
   session: (chat, data) => chat.noteSession(data),
   context: (chat, data) => chat.noteContext(data),
+  reasoning: (chat, data) => {
+    chat.answer.addReasoning(data);
+    announce("The model is thinking");
+  },
   text: (chat, data) => {
     chat.answer.addText(data);
     if (data.delta.trim()) announce("Answering"); // blank lines come between two rounds

@@ -23,7 +23,7 @@ from analytics.rollout.models import Cohort
 from chat.models import Conversation, Message, Profile
 from gateway.access import api_keys
 from gateway.models import Client
-from tests.support.chat.chat_site import CuttableLine, HeldModel, Hold, Refusal, Step, ToolCallStep, run_chats
+from tests.support.chat.chat_site import CuttableLine, HeldModel, Hold, Refusal, Step, Thought, ToolCallStep, run_chats
 from tests.support.console import browser_users, playwright_loop
 from tests.support.console.browser_users import DESKTOP, PHONE, BrowserUser
 from tests.support.servers import stores
@@ -313,6 +313,37 @@ def test_card_opens_to_args_result_and_rows_whose_details_are_asked_for(
     wait_for_end(page)
     expect(page.locator(".question-text").last).to_have_text("Tell me more about “Draft the homepage copy”")
     expect(last_answer(page).locator(".card-op").last).to_have_text("onto.task.get")
+
+
+def test_reasoning_is_folded_above_the_answer(site: ChatSite, open_chat: Callable[..., BrowserUser]) -> None:
+    hold = Hold()
+    thought = "The user wants <b>late</b> tasks.\nI list them."
+    plan_answers(
+        site, [Thought(thought), hold, ToolCallStep("onto.task.list", {})], [Thought("None."), "No task is late."]
+    )
+    person = open_chat(site.held_url)
+    page = person.page
+    page.clock.install()
+    page.goto("/chat/")
+    send(page, "Which tasks are late?")
+
+    reasoning = last_answer(page).locator(".reasoning")
+    expect(reasoning.get_by_text("Reasoning", exact=True)).to_be_visible()
+    expect(reasoning.locator(".reasoning-text")).to_be_hidden()
+    page.clock.run_for(15_000)
+    expect(last_answer(page).locator(".waiting-long")).to_contain_text("Waiting for the model for 15 seconds")
+    hold.release()
+    wait_for_end(page)
+    expect(last_answer(page).locator(".waiting")).to_be_hidden()
+    reasoning.locator("summary").click()
+    expect(reasoning.locator(".reasoning-text")).to_have_text(f"{thought}\n\nNone.")
+    expect(last_answer(page).locator(".text")).to_have_text("No task is late.")
+    check_page_in_both_schemes(person)
+
+    page.reload()
+    expect(reasoning.locator(".reasoning-text")).to_be_hidden()
+    reasoning.locator("summary").click()
+    expect(reasoning.locator(".reasoning-text")).to_have_text(f"{thought}\n\nNone.")
 
 
 def test_delete_waits_for_a_decision(

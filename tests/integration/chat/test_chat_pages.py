@@ -285,6 +285,17 @@ def test_staff_gets_links_to_what_served_an_answer(http: HttpClient, ana: User) 
         assert f'/admin/{path}">' in page
 
 
+def test_reasoning_is_folded_text_above_the_answer(http: HttpClient) -> None:
+    reasoned = read_page(http, create_answer(text="It is done.", reasoning=HOSTILE))
+    plain = read_page(http, create_answer(text="It is done."))
+
+    folded = '<details class="reasoning">'
+    assert (reasoned.count(folded), plain.count(folded)) == (1, 0)
+    assert reasoned.index(folded) < reasoned.index("It is done.")
+    assert HOSTILE not in reasoned
+    assert "&lt;script&gt;alert(2)" in reasoned
+
+
 def test_running_answer_is_left_to_the_stream(http: HttpClient) -> None:
     held_until = datetime.now(UTC) + timedelta(minutes=1)
     conversation = create_answer(finish="", held_until=held_until, calls=[{"op": "onto.task.list"}])

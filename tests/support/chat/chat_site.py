@@ -45,6 +45,13 @@ class ToolCallStep:
     args: dict[str, Any]
 
 
+@dataclass(frozen=True)
+class Thought:
+    """The model thinks before it goes on."""
+
+    text: str
+
+
 class Hold:
     """The model waits here until the test releases it."""
 
@@ -62,7 +69,7 @@ class Refusal:
     """The endpoint refuses the request."""
 
 
-Step = str | ToolCallStep | Hold | Refusal
+Step = str | ToolCallStep | Thought | Hold | Refusal
 
 
 class HeldModel:
@@ -95,6 +102,8 @@ class HeldModel:
                 step.wait()
             elif isinstance(step, str):
                 yield _build_chunk({"content": step})
+            elif isinstance(step, Thought):
+                yield _build_chunk({"reasoning_content": step.text})
             elif isinstance(step, ToolCallStep):
                 arguments = orjson.dumps({"op": step.op, "args": step.args}).decode()
                 function = {"name": "tool_exec", "arguments": arguments}
