@@ -127,10 +127,10 @@ class TurnLoop:
                 repair_rounds += 1
 
     def _ask(self, rounds: Sequence[ModelRound], *, is_last: bool) -> StreamedCompletion:
-        told = [*self.earlier, *rounds]
-        messages = build_messages(self.base, told)
+        whole_turn = [*self.earlier, *rounds]
+        messages = build_messages(self.base, whole_turn)
         with_calls = (each for each in messages[len(self.base) :] if each["role"] == "assistant")
-        for message, each in zip(with_calls, told, strict=True):
+        for message, each in zip(with_calls, whole_turn, strict=True):
             if each.reasoning:  # sent only to endpoints that want it back
                 message["reasoning_content"] = each.reasoning
         if is_last:

@@ -4,7 +4,6 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
@@ -30,9 +29,9 @@ from chat.markdown import AnswerText
 from chat.models import Conversation, Message
 from chat.turns import decisions, model_endpoint, telemetry
 from chat.turns.model_endpoint import ChatModel, Spent
-from chat.turns.model_errors import SEND_AGAIN, explain_model_error
 from chat.turns.operations import NamesSeen
 from chat.turns.tool_runner import ToolRunner
+from chat.turns.turn_failures import SEND_AGAIN, TurnFailure, explain_model_error
 from chat.turns.turn_loop import TurnLoop, choose_pause
 from core import llm, logs
 from core.background import leases
@@ -49,16 +48,6 @@ NOWHERE = "no project"
 WENT_WRONG = "Something went wrong here."
 
 Finish = Message.Finish
-
-
-@dataclass(frozen=True, slots=True)
-class TurnFailure:
-    """Why a turn failed, and what the user can do."""
-
-    code: str
-    problem: str
-    advice: str
-    is_retryable: bool
 
 
 def check_capacity() -> None:
@@ -138,7 +127,7 @@ class TurnRunner:
         except llm.LlmAborted:
             finish = Finish.CANCELLED
         except llm.LlmError as error:
-            finish = self._fail("model_failed", *explain_model_error(error))
+            self._failure, finish = explain_model_error(error), Finish.ERROR
         except GatewayUnavailable:
             advice = "It may still be starting: try again in a few seconds."
             finish = self._fail("gateway_unavailable", "The gateway cannot be reached.", advice)
@@ -276,7 +265,7 @@ class TurnRunner:
         if data := self._text.close_block():
             self._log.append("text", data)
 
-    def _fail(self, code: str, problem: str, advice: str = SEND_AGAIN, retryable: bool = True) -> Finish:
+    def _fail(self, code: str, problem: str, advice: str = SEND_AGAIN, *, retryable: bool = True) -> Finish:
         self._failure = TurnFailure(code, problem, advice, retryable)
         return Finish.ERROR
 

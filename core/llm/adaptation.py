@@ -18,7 +18,7 @@ class Quirk(StrEnum):
     """What an endpoint needs otherwise."""
 
     ONE_SYSTEM_MESSAGE = "one_system_message"  # at the beginning
-    NO_REASONING_ROOM = "no_reasoning_room"  # its context is too small for the answer and the room for reasoning
+    NO_REASONING_ROOM = "no_reasoning_room"  # its context, or its longest answer, is too small for that
     OLD_LIMIT = "old_limit"  # max_tokens, as before models reasoned
     NO_STREAM_OPTIONS = "no_stream_options"
     WANTS_REASONING = "wants_reasoning"  # the reasoning before a call comes back with the call
@@ -28,6 +28,10 @@ NO_QUIRKS: frozenset[Quirk] = frozenset()
 _SYSTEM_ROLE = re.compile(
     r"system.{0,40}(beginning|first|start|only|once|multiple|more than one)|(only|multiple) .{0,20}system"
     r"|(unexpected|expected|last|invalid) .{0,80}system|roles? must alternate"
+)
+_TOKEN_LIMIT = re.compile(r"max_(completion_)?tokens|completion tokens|output tokens")
+_UNKNOWN = re.compile(
+    r"unsupported|unknown|unrecognized|unexpected|not (supported|permitted|allowed)|extra (inputs|fields)"
 )
 _quirks: dict[tuple[str, str], frozenset[Quirk]] = {}  # by base URL and model, in this process
 
@@ -44,7 +48,8 @@ def remember_quirks(endpoint: Endpoint, quirks: frozenset[Quirk]) -> None:
 
 def find_quirk(error: LlmError, problem: str, messages: Messages) -> Quirk | None:
     """Return what a refusal says about the endpoint; None if nothing helps. `problem` are the words of its body."""
-    if isinstance(error, LlmTooLong):
+    is_limit_too_large = _TOKEN_LIMIT.search(problem) and not _UNKNOWN.search(problem)
+    if isinstance(error, LlmTooLong) or is_limit_too_large:
         return Quirk.NO_REASONING_ROOM if settings.LLM_REASONING_TOKENS else None
     if "max_completion_tokens" in problem:
         return Quirk.OLD_LIMIT

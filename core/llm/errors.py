@@ -10,6 +10,7 @@ from core.llm.endpoint import Usage
 
 MAX_PROBLEM = 4_000  # characters of an error that are searched
 TEMPORARY_STATUSES = frozenset({408, 409, 425, 429})  # and all from 500; those that OpenAI's clients retry
+DENIED_STATUSES = frozenset({401, 402, 403, 404})  # key, credit, permission, model
 RATE_LIMITED, TOO_LARGE = 429, 413
 _TOO_LONG = re.compile(
     r"context[_ ](length|window|size)|context_size|maximum context|too many (input )?tokens|reduce the length"
@@ -44,6 +45,10 @@ class LlmSilent(LlmUnavailable):
 
 class LlmRefused(LlmError):
     """The endpoint refuses the request (a wrong key, an unknown model), or the model the content."""
+
+
+class LlmDenied(LlmRefused):
+    """The endpoint does not take the key or does not have the model: an administrator has to change a setting."""
 
 
 class LlmTooLong(LlmRefused):
@@ -115,11 +120,13 @@ def classify_problem(problem: str, *, status: int) -> LlmError:
     """
     text = f"status {status}" if status else "the endpoint reports an error"
     if _OUT_OF_MONEY.search(problem):
-        return LlmRefused(f"{text}: no credit")
+        return LlmDenied(f"{text}: no credit")
     if status == TOO_LARGE or (status != RATE_LIMITED and _TOO_LONG.search(problem)):
         return LlmTooLong(text)
     if "content_filter" in problem or "content management policy" in problem:
         return LlmFiltered(text)
+    if status in DENIED_STATUSES:
+        return LlmDenied(text)
     if 0 < status < 500 and status not in TEMPORARY_STATUSES:
         return LlmRefused(text)
     return LlmUnavailable(text)

@@ -112,9 +112,17 @@ def test_context_that_stays_too_long_is_an_error(llm: FakeLlm, settings: Any) ->
     assert len(llm.bodies) == 2
 
 
-def test_room_for_reasoning_is_left_out_where_the_context_is_small(llm: FakeLlm, settings: Any) -> None:
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        TOO_LONG[0],
+        refuse("max_tokens is too large: 7000. This model supports at most 4096 completion tokens."),
+        refuse("max_completion_tokens: 7000 > 4096, which is the maximum number of output tokens"),
+    ],
+)
+def test_room_for_reasoning_is_left_out_where_it_does_not_fit(llm: FakeLlm, settings: Any, refusal: bytes) -> None:
     settings.LLM_REASONING_TOKENS = 5_000
-    llm.answers = [TOO_LONG[0], build_stream("Two.")]
+    llm.answers = [refusal, build_stream("Two.")]
 
     ask()
     ask()
@@ -187,9 +195,9 @@ def test_reasoning_goes_back_only_to_an_endpoint_that_wants_it(llm: FakeLlm) -> 
     ("answer", "error", "requests"),
     [
         (refuse("Slow down", "429 Too Many Requests"), llms.LlmUnavailable, 3),
-        (refuse("You exceeded your current quota", "429 Too Many Requests"), llms.LlmRefused, 1),
+        (refuse("You exceeded your current quota", "429 Too Many Requests"), llms.LlmDenied, 1),
         (refuse("Blocked", code="content_filter"), llms.LlmFiltered, 1),
-        (refuse("Bad key", "401 Unauthorized"), llms.LlmRefused, 1),
+        (refuse("Bad key", "401 Unauthorized"), llms.LlmDenied, 1),
         (stream_chunks(delta(content="Tw"), {"error": "overloaded"}), llms.LlmUnavailable, 1),
         (stream_chunks(delta(content="Tw"), done=False), llms.LlmUnavailable, 1),
         (stream_chunks(b"data: {", delta(content="Two.")), llms.LlmMalformed, 1),

@@ -1,10 +1,10 @@
-"""Failures of the model in words for the user: what happened, and what they can do."""
+"""Failures of turns in words for the user, above all those of the model."""
+
+from dataclasses import dataclass
 
 from core import llm
 
 SEND_AGAIN = "Send the message again."
-ASK_ADMINISTRATOR = "Ask your administrator."
-SAY_OTHERWISE = "Say it differently."
 MINUTE = 60
 
 EMPTY = {
@@ -22,20 +22,33 @@ EMPTY = {
 ERRORS: list[tuple[type[llm.LlmError], str, str, bool]] = [
     (llm.LlmSilent, "The model stopped responding.", SEND_AGAIN, True),
     (llm.LlmTooLong, "The conversation is too long for the model.", "Start a new one, or ask for less.", False),
-    (llm.LlmFiltered, "A content filter of the model's provider stopped the answer.", SAY_OTHERWISE, False),
-    (llm.LlmRefused, "The model refuses this request.", f"{SAY_OTHERWISE[:-1]}, or ask your administrator.", True),
+    (llm.LlmFiltered, "A content filter of the model's provider stopped the answer.", "Say it differently.", False),
+    (llm.LlmDenied, "The model cannot be used with the settings of this chat.", "Ask your administrator.", False),
+    (llm.LlmRefused, "The model refuses this request.", "Say it differently, or ask your administrator.", True),
     (llm.LlmMalformed, "The model's answer could not be read.", SEND_AGAIN, True),
     (llm.LlmError, "The model did not answer completely.", SEND_AGAIN, True),
 ]
 
 
-def explain_model_error(error: llm.LlmError) -> tuple[str, str, bool]:
+@dataclass(frozen=True, slots=True)
+class TurnFailure:
+    """Why a turn failed, and what the user can do."""
+
+    code: str
+    problem: str
+    advice: str
+    is_retryable: bool
+
+
+def explain_model_error(error: llm.LlmError) -> TurnFailure:
     """Return what happened, what the user can do, and whether sending the same message again may help."""
     if isinstance(error, llm.LlmEmpty):
-        return *EMPTY[error.reason], True
-    if isinstance(error, llm.LlmBusy):
-        return "The model is busy.", f"Try again in {_describe_wait(error.seconds)}.", True
-    return next((what, advice, again) for kind, what, advice, again in ERRORS if isinstance(error, kind))
+        problem, advice, again = *EMPTY[error.reason], True
+    elif isinstance(error, llm.LlmBusy):
+        problem, advice, again = "The model is busy.", f"Try again in {_describe_wait(error.seconds)}.", True
+    else:
+        problem, advice, again = next(row[1:] for row in ERRORS if isinstance(error, row[0]))
+    return TurnFailure("model_failed", problem, advice, again)
 
 
 def _describe_wait(seconds: float) -> str:
