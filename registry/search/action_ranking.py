@@ -28,8 +28,8 @@ ACTION_WEIGHTS = {
 class ActionRanker:
     """What the ops of an index do, and which of them undo each other."""
 
-    def __init__(self, ops: Sequence[CatalogOp], family_of_op: Indexes, family_count: int) -> None:
-        self._family_of_op, self._family_count = family_of_op, family_count
+    def __init__(self, ops: Sequence[CatalogOp]) -> None:
+        self._subject_of_op, self._subject_count = _number_subjects(ops)
         actions = [intent.detect_op_action(op) for op in ops]
         self._weights = {
             wanted: np.array([weights.get(action, OTHER_WRITE_WEIGHT) for action in actions], dtype=np.float32)
@@ -55,13 +55,28 @@ class ActionRanker:
             scores[sorted(opposites.difference(self._ops_by_verb.get(verb, ())))] *= OPPOSITE_WEIGHT
 
     def _rank_behind_siblings(self, scores: Floats, weights: Floats) -> None:
-        """Lower in place the scores of ops of another action below the best op of their family with the wanted one."""
+        """Lower in place the scores of ops of another action below the best sibling with the wanted one."""
         is_wanted = weights >= OTHER_WRITE_WEIGHT
-        best = np.zeros(self._family_count, dtype=np.float32)
-        np.maximum.at(best, self._family_of_op[is_wanted], scores[is_wanted])
-        limits = best[self._family_of_op] - intent.MIN_DISTANCE
+        best = np.zeros(self._subject_count, dtype=np.float32)
+        np.maximum.at(best, self._subject_of_op[is_wanted], scores[is_wanted])
+        limits = best[self._subject_of_op] - intent.MIN_DISTANCE
         lowered = ~is_wanted & (limits > 0)
         scores[lowered] = np.minimum(scores[lowered], limits[lowered])
+
+
+def _number_subjects(ops: Sequence[CatalogOp]) -> tuple[Indexes, int]:
+    """Return (the number of what each op is about, how many there are): ops about the same are siblings.
+
+    That is its family and entity, or the nouns of its tool name.
+    """
+    numbers: dict[tuple[str, str], int] = {}
+    keys = [(intent.get_family(op), op.entity or _get_nouns(op.tool_name)) for op in ops]
+    return np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.int64), len(numbers)
+
+
+def _get_nouns(name: str) -> str:
+    words = [word for word in tokenizer.split_words(name) if word not in request_intent.VERBS]
+    return " ".join(filter(None, map(tokenizer.stem, words)))
 
 
 def _index_verbs(ops: Sequence[CatalogOp]) -> dict[str, list[int]]:

@@ -30,7 +30,7 @@ FAMILY_WEIGHT = 0.25  # words of its siblings
 WORDS_SCALE = 5  # brings the sum of the words to the size of a cosine
 VOTE_WEIGHT = 0.3
 VOTE_SHARPNESS = 12
-HEAD_WEIGHT = 0.2  # the beginning of a clause, without what follows its first preposition
+HEAD_WEIGHT = 0.1  # the beginning of a request of one clause, without what follows its first preposition
 KEYWORD_WEIGHT = 1  # a request that equals one of an op's keywords
 PHRASE_WEIGHT = 0.15  # for each word but the first of a keyword that is part of a request
 NEAREST_OPS = 8  # ops with the highest cosines from the embeddings endpoint, which may match without any word
@@ -98,7 +98,7 @@ class SearchIndex:
         self._phrases = _index_phrases(self.ops)
         self._phrase_lengths = sorted({len(phrase) for phrase in self._phrases})
         self._summaries = frozenset(tokenizer.normalise_name(op.summary) for op in self.ops)
-        self._action_ranker = ActionRanker(self.ops, self._family_of_op, family_count)
+        self._action_ranker = ActionRanker(self.ops)
         self._is_of_service = np.array([op.is_of_service for op in self.ops], dtype=bool)
 
     def rank(self, request: str, *, use_endpoint: bool = True) -> Ranking:
@@ -137,7 +137,7 @@ class SearchIndex:
         return Ranking(dict(zip([self.paths[each] for each in found], shares.tolist(), strict=True)), is_clear)
 
     def _score_parts(self, clauses: Sequence[str], heads: Sequence[str]) -> tuple[Floats, Floats]:
-        """Return (best score of each op for a head, highest share of a part's vote).
+        """Return (score of each op for the head of a request of one clause, highest share of a part's vote).
 
         Each clause and each head shares one vote among all ops.
         """
@@ -146,7 +146,7 @@ class SearchIndex:
         for part in (*clauses, *heads):
             part_words = self._select_words(part)
             scores = self._score_words(part_words)[1] + self._compute_cosines(part_words)
-            if part in heads:
+            if part in heads and not clauses:
                 np.maximum(best, scores, out=best)
             weights = np.exp(VOTE_SHARPNESS * (scores - scores.max(initial=0)))
             np.maximum(votes, weights / weights.sum(), out=votes)

@@ -32,7 +32,7 @@ VERB_WINDOW = 4  # significant words of a clause in which its verb is expected
 MIN_PLURAL = 4  # letters
 _RECIPIENTS = frozenset(("me", "us"))
 _NEGATION = "un"
-_VERBS = frozenset(REQUEST_VERBS) | READ_VERBS | WRITE_VERBS
+VERBS = frozenset(REQUEST_VERBS) | READ_VERBS | WRITE_VERBS
 _MODIFIERS = PREPOSITIONS | MODIFIER_OPENINGS
 _BEFORE_NOUNS = (ARTICLES | DETERMINERS | PREPOSITIONS) - {"to"}
 _BEFORE_VERBS = SUBJECTS | AUXILIARIES | {"to", "please"}
@@ -79,8 +79,8 @@ def find_heads(text: str) -> list[str]:
 @lru_cache(maxsize=10_000)  # of words in names of ops, and of requests
 def list_opposites(verb: str) -> frozenset[str]:
     """Return the verbs that undo what a verb does; none if it is not known to have any."""
-    negated = {f"{_NEGATION}{verb}"} if verb in _VERBS else set()
-    positive = {verb.removeprefix(_NEGATION)} & _VERBS if verb.startswith(_NEGATION) else set()
+    negated = {f"{_NEGATION}{verb}"} if verb in VERBS else set()
+    positive = {verb.removeprefix(_NEGATION)} & VERBS if verb.startswith(_NEGATION) else set()
     return OPPOSITES.get(verb, frozenset()) | negated | positive
 
 
