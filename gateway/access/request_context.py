@@ -64,6 +64,7 @@ class Caller:
     purpose: str = ""  # a value of OperationEvent.Purpose; empty for what a model does
     traits: Mapping[str, Trait] = field(default_factory=dict)
     routing: Routing = assignment.DEFAULT_ROUTING
+    has_toolset: bool = False  # its model has the tools of a toolset, whose routing it is
     agent: CatalogAgent | None = None  # the agent as which the calls run, which limits their ops
 
     @property
@@ -135,10 +136,10 @@ def apply_routing(caller: Caller, meta: Mapping[str, Any], at: datetime) -> Call
     """
     if (token := meta.get("HTTP_GATEWAY_TOOLSET")) is not None:
         routing = release_routing.verify_toolset(str(token).strip(), key=caller.key, subject=caller.subject).served
-    else:
-        routing = assignment.route_by_flags(
-            caller.subject, lambda: caller.evaluation_context, source=caller.key.prefix, at=at
-        )
+        return replace(caller, routing=routing, has_toolset=True)
+    routing = assignment.route_by_flags(
+        caller.subject, lambda: caller.evaluation_context, source=caller.key.prefix, at=at
+    )
     return caller if routing is caller.routing else replace(caller, routing=routing)
 
 

@@ -18,7 +18,7 @@ from core.database.watch import is_schema_missing, is_unavailable
 from core.metrics import CallLabels
 from core.overload import RateLimitDecision
 from core.text import json_text
-from gateway.access import release_routing, request_context
+from gateway.access import release_routing, request_context, surface_names
 from gateway.access.key_verification import VerifiedKey
 from gateway.access.request_context import Caller
 from gateway.api import requests
@@ -135,6 +135,7 @@ class GatewayView(APIView):
             envelope, self.metric_labels = record_failed_call(
                 self.event_type, error, caller=caller, trace=self.trace, name=self.requested_path
             )
+        envelope = surface_names.name_ops_in_failure(envelope, self.caller, self.trace)
         return render_envelope(envelope, error.status, error.headers)
 
     def to_api_error(self, exc: Exception) -> GatewayError:

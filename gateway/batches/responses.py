@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from core.text import json_text
-from gateway.access import policies
+from gateway.access import policies, surface_names
 from gateway.access.policies import AccessDecision
 from gateway.access.request_context import Caller
 from gateway.batches import runner
@@ -34,6 +34,7 @@ def build_results(batch: Batch, caller: Caller, trace: Trace, *, warnings: list[
         _serialize_entry(row, {} if row.answer else runner.build_entry_error(batch, row, overdue, trace))
         for row in rows
     ]
+    results = surface_names.name_ops_in_entries(results, caller, trace)
     return _build_body(batch, rows, results, envelopes.build_meta(trace, warnings, replayed=replayed))
 
 
@@ -47,6 +48,7 @@ def build_status(batch: Batch, caller: Caller, trace: Trace, *, replayed: bool =
         _serialize_entry(row, {} if row.answer else {_get_name_field(row): row.name, "status": row.state})
         for row in rows
     ]
+    results = surface_names.name_ops_in_entries(results, caller, trace)
     body = _build_body(batch, rows, results, envelopes.build_meta(trace, replayed=replayed))
     body["summary"]["pending"] = sum(row.state != State.DONE for row in rows)
     return {**body, "status": _get_batch_status(batch, rows)}

@@ -17,7 +17,7 @@ from analytics.events import event_log
 from core import logs
 from core.database.deadlines import Deadline, DeadlineExceeded
 from core.database.watch import is_schema_missing
-from gateway.access import release_routing
+from gateway.access import release_routing, surface_names
 from gateway.access.request_context import Caller
 from gateway.contracts.envelopes import EnvelopeResponse, Trace
 from gateway.contracts.errors import (
@@ -76,14 +76,21 @@ def execute(
     outcome = _answer_call(call, body)
     if store_response and not outcome.is_stored:
         store_response(outcome.answer)
-    return outcome.answer
+    return _name_ops(outcome.answer, call)
 
 
 def reject_call(error: GatewayError, *, name: str, caller: Caller, trace: Trace, catalog: Catalog) -> EnvelopeResponse:
     """Return the response to a call that failed before it could start, and record its event."""
-    return _answer_failure(
-        ParsedCall(caller=caller, trace=trace, catalog=catalog, name=name, op=catalog.find_op(name)), error
-    )
+    call = ParsedCall(caller=caller, trace=trace, catalog=catalog, name=name, op=catalog.find_op(name))
+    return _name_ops(_answer_failure(call, error), call)
+
+
+def _name_ops(answer: EnvelopeResponse, call: ParsedCall) -> EnvelopeResponse:
+    """Return the answer with the names of the caller's surface. Events and stored answers keep the paths."""
+    if not surface_names.shows_tools(call.caller, call.trace):
+        return answer
+    call.trace.hint = surface_names.name_ops_in_text(call.trace.hint, call.catalog)
+    return replace(answer, envelope=surface_names.name_ops_in_envelope(answer.envelope, call.catalog))
 
 
 def _answer_call(call: ParsedCall, body: dict[str, Any]) -> Outcome:

@@ -10,7 +10,7 @@ from analytics.events.models import OperationEvent
 from core import logs
 from core.text import json_text
 from core.text.lists import cache_by_text
-from gateway.access import release_routing
+from gateway.access import release_routing, surface_names
 from gateway.access.request_context import Caller
 from gateway.arguments.coercion import convert_whole_numbers
 from gateway.contracts import help_errors, request_schemas
@@ -61,7 +61,14 @@ def answer_discovery(*, name: str, body: dict[str, Any], caller: Caller, trace: 
             digest=call_events.hash_call(caller, name, body),
         )
     )
-    return answer
+    return _name_ops(answer, caller, trace, catalog)
+
+
+def _name_ops(answer: HelpAnswer, caller: Caller, trace: Trace, catalog: Catalog) -> HelpAnswer:
+    if not surface_names.shows_tools(caller, trace):
+        return answer
+    trace.hint = surface_names.name_ops_in_text(trace.hint, catalog)
+    return surface_names.name_ops_in_help(answer, catalog)
 
 
 def _parse_discovery_query(name: str, body: dict[str, Any]) -> DiscoveryQuery:

@@ -10,7 +10,7 @@ from analytics.events.models import OperationEvent
 from core import metrics
 from core.metrics import CallLabels
 from core.text import english, json_text
-from gateway.access import policies
+from gateway.access import policies, surface_names
 from gateway.api import base
 from gateway.batches import service as batches
 from gateway.contracts import envelopes, tool_definitions
@@ -80,7 +80,7 @@ def answer_failure(call: McpCall, name: str, arguments: Arguments, error: Except
         return ToolAnswer(envelopes.build_failure(None, api_error, envelopes.build_meta(call.trace)), is_error=True)
     event_type, path = _describe_call(name, arguments)
     envelope, labels = record_failed_call(event_type, api_error, caller=call.caller, trace=call.trace, name=path)
-    return ToolAnswer(envelope, labels, is_error=True)
+    return ToolAnswer(surface_names.name_ops_in_failure(envelope, call.caller, call.trace), labels, is_error=True)
 
 
 def _find_tool(call: McpCall, name: str) -> Callable[[McpCall, Arguments], ToolAnswer]:

@@ -1,6 +1,5 @@
 """Render ops as separate tools, as model providers accept them: name, description and a JSON Schema of arguments."""
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -8,10 +7,9 @@ from typing import Any
 
 from core.text import token_budget
 from registry.catalog.model import Catalog, CatalogOp
+from registry.help.op_names import replace_paths
 from registry.jsonschema import arguments, signatures
 from registry.jsonschema.dialect import Schema
-
-_OP_PATH = re.compile(r"(?<![a-z0-9_])[a-z][a-z0-9_]*(?:\.[a-z0-9_]+)+")
 
 # Keywords that providers refuse at the top level of a schema. The op still validates them.
 _TOP_LEVEL_KEYWORDS = frozenset(
@@ -149,20 +147,16 @@ def _build_tool(op: CatalogOp, names: dict[str, str]) -> TypedTool:
     return TypedTool(
         op,
         op.tool_name,
-        _replace_paths(description, names),
+        replace_paths(description, names),
         _replace_paths_in_descriptions(parameters, names),
     )
-
-
-def _replace_paths(text: str, names: dict[str, str]) -> str:
-    return _OP_PATH.sub(lambda match: names.get(match[0], match[0]), text)
 
 
 def _replace_paths_in_descriptions(node: Any, names: dict[str, str]) -> Any:
     """Return a schema with op paths in its descriptions replaced by tool names."""
     if isinstance(node, dict):
         return {
-            key: _replace_paths(value, names)
+            key: replace_paths(value, names)
             if key == "description" and isinstance(value, str)
             else _replace_paths_in_descriptions(value, names)
             for key, value in node.items()

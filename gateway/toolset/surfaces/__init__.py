@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from analytics.flags import Surface
+from gateway.access import surface_names
 from gateway.toolset.shown_tools import SurfaceTools, ToolsetRequest
 from gateway.toolset.surfaces import discovery, gateway, hybrid, legacy, native
 from registry import checks
@@ -32,4 +33,5 @@ def build_prompt(surface: str, catalog: Catalog, surface_tools: SurfaceTools) ->
     sections = tuple(
         each for each in sections if not checks.find_names_in_text(f"{each.title} {each.text}", hidden_names)
     )
-    return "\n\n".join(f"{section.title}\n{section.text}" for section in sections)
+    prompt = "\n\n".join(f"{section.title}\n{section.text}" for section in sections)
+    return surface_names.name_ops_for_surface(prompt, surface, catalog)

@@ -3,6 +3,7 @@
 from typing import Any
 
 from analytics.flags import Surface
+from gateway.access import surface_names
 from gateway.contracts import tool_definitions
 from gateway.toolset import pinned_ops
 from gateway.toolset.shown_tools import ShownTool, SurfaceTools, ToolsetRequest
@@ -19,7 +20,11 @@ _AGENT_PARAMETERS: dict[str, Any] = {"type": "object", "properties": {"agent": _
 def select_tools(catalog: Catalog, request: ToolsetRequest) -> SurfaceTools:
     """Return the discovery tools of domains in which the caller can run something, tool_exec and pinned ops."""
     tools = [
-        ShownTool(domain.name, domain.summary, _PARAMETERS)
+        ShownTool(
+            domain.name,
+            surface_names.name_ops_for_surface(domain.summary, Surface.DISCOVERY, catalog),
+            _PARAMETERS,
+        )
         for domain in discovery_pages.list_domains(catalog, request.visibility)
     ]
     if answers.can_run_agents(catalog, request.visibility):

@@ -1,0 +1,107 @@
+"""Name ops in answers as the caller's surface shows them: by tool name where each op is a tool, else by path.
+
+The gateway writes all of its texts with paths. This is the one place where they change.
+"""
+
+from typing import Any, cast
+
+from analytics.flags import Surface
+from core.text import json_text
+from gateway.access import release_routing
+from gateway.access.request_context import Caller
+from gateway.contracts.envelopes import Envelope, Trace
+from gateway.contracts.errors import InternalError
+from registry.catalog import cache
+from registry.catalog.model import Catalog, CatalogOp
+from registry.help import op_names
+from registry.help.answers import HelpAnswer, build_answer
+from registry.help.op_names import OpToolNames
+
+TOOL_SURFACES = frozenset((Surface.DISCOVERY, Surface.LEGACY))
+MCP = "mcp"  # the source of a call whose tools are those of the caller's surface
+UTILITY = "utility"  # the category of ops about the product
+_VALUES = frozenset(("args", "applied_defaults"))  # of the caller, not texts of the gateway
+_OWN_MESSAGE = "message"  # the member of a result that the op's handler has written
+
+
+def shows_tools(caller: Caller | None, trace: Trace) -> bool:
+    """Return whether the caller's model knows ops by their tool names: by Gateway-Toolset, or over MCP by its tools.
+
+    A client without a toolset has read names in help, which are paths.
+    """
+    if caller is None or caller.routing.surface not in TOOL_SURFACES:
+        return False
+    return caller.has_toolset or trace.source == MCP
+
+
+def name_ops_for_surface(text: str, surface: str, catalog: Catalog) -> str:
+    """Return a text with the names of a surface."""
+    return name_ops_in_text(text, catalog) if surface in TOOL_SURFACES else text
+
+
+def name_ops_in_text(text: str, catalog: Catalog) -> str:
+    """Return a text with tool names."""
+    return op_names.replace_paths(text, OpToolNames.of(catalog))
+
+
+def name_ops_in_help(answer: HelpAnswer, catalog: Catalog) -> HelpAnswer:
+    """Return an answer of discovery with tool names."""
+    body = op_names.replace_paths_in_values(json_text.load(answer.body), OpToolNames.of(catalog))
+    return build_answer(body, answer.path, answer.result_count, op_kind=answer.op_kind, found_paths=answer.found_paths)
+
+
+def name_ops_in_envelope(envelope: Envelope, catalog: Catalog) -> Envelope:
+    """Return an envelope with tool names. `op` stays the canonical op.
+
+    A result stays as it is but for its message: the rest are rows, or texts of a service. Only the ops that explain the
+    product, without any rows, return texts throughout.
+    """
+    names = OpToolNames.of(catalog)
+    named: dict[str, Any] = {**envelope}
+    for part in ("error", "meta"):
+        if part in named:
+            named[part] = op_names.replace_paths_in_values(named[part], names, kept=_VALUES)
+    if (result := envelope.get("result")) is not None:
+        named["result"] = _name_ops_in_result(result, catalog.ops.get(envelope["op"] or ""), names)
+    return cast(Envelope, named)
+
+
+def name_ops_in_failure(envelope: Envelope, caller: Caller | None, trace: Trace) -> Envelope:
+    """Return the envelope of a call that failed early with the names of the caller's surface.
+
+    It stays as it is if there is no release to read them from.
+    """
+    if caller is None or not shows_tools(caller, trace):
+        return envelope
+    try:
+        return name_ops_in_envelope(envelope, release_routing.get_catalog(caller.routing))
+    except (InternalError, cache.NoLiveRelease):
+        return envelope
+
+
+def name_ops_in_entries(results: list[dict[str, Any]], caller: Caller, trace: Trace) -> list[dict[str, Any]]:
+    """Return the results of a batch with the names of the caller's surface. Help has paths on all of them."""
+    if not shows_tools(caller, trace):
+        return results
+    catalog = release_routing.get_catalog(caller.routing)
+    return [
+        result
+        if result.get("type") == "help"
+        else cast(dict[str, Any], name_ops_in_envelope(cast(Envelope, {"op": None, **result}), catalog))
+        for result in results
+    ]
+
+
+def _name_ops_in_result(result: dict[str, Any], op: CatalogOp | None, names: OpToolNames) -> dict[str, Any]:
+    if op is not None and _explains_product(op):
+        named: dict[str, Any] = op_names.replace_paths_in_values(result, names)
+        return named
+    message = result.get(_OWN_MESSAGE)
+    if op is None or op.is_of_service or not isinstance(message, str):
+        return result
+    return {**result, _OWN_MESSAGE: op_names.replace_paths(message, names)}
+
+
+def _explains_product(op: CatalogOp) -> bool:
+    """Return whether all that an op returns are texts about the product: it is about no rows and of no user."""
+    return op.category == UTILITY and not (op.entity or op.needs_subject or op.is_of_service)
