@@ -112,7 +112,9 @@ class Alert(models.Model):
     worst_count = models.PositiveIntegerField(help_text="Calls, searches or turns of the worst value.")
     # True for rows of a process of the previous version, which announces what it opens.
     is_announced = models.BooleanField(
-        default=False, db_default=True, help_text="Whether a message said that it is open. Then one says that it closed."
+        default=False,
+        db_default=True,
+        help_text="Whether a message said that it is open. Then one says that it closed.",
     )
     silenced_until = models.DateTimeField(null=True, blank=True)
     silence_reason = models.CharField(max_length=300, blank=True)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from django.db.models import Count, F, Model, Q, Sum
+from django.db.models import Count, Model, Q, Sum
 
 from analytics.rollups.models import SubjectFigures
 from analytics.turns.models import TURN_CONDITIONS, Feedback, ToolSelection, Turn, TurnWith

@@ -122,7 +122,10 @@ def _describe_verdict(cohort: Cohort, verdict: Verdict) -> VerdictBox:
     is_open = cohort.is_on and 0 < cohort.percentage < 100
     if is_open and verdict.advice == Advice.WAIT and _is_long_wait(verdict.reason.days_to_wait):
         users = Assignment.objects.filter(cohort=cohort.name).values("subject").distinct().count()
-        advice = {**advice, Advice.WAIT: f"{users:,} user{'' if users == 1 else 's'} so far: widen it to decide sooner."}
+        advice = {
+            **advice,
+            Advice.WAIT: f"{users:,} user{'' if users == 1 else 's'} so far: widen it to decide sooner.",
+        }
     return VerdictBox(describe_verdict(verdict, cohort.name, EVERYONE_ELSE, advice), get_tone(verdict))
 
 

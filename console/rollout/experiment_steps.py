@@ -85,7 +85,11 @@ def _build_going_on(request: HttpRequest, experiment: Experiment) -> ExperimentS
         return ExperimentStep(GO_ON, "Go on anyway", [effect, FOLLOWS], asks_note=True)
     effect = "This was the last step: it is shipped now."
     return ExperimentStep(
-        GO_ON, "Go on anyway", [effect, FOLLOWS], asks_note=True, refusal=_refuse(request, experiment) or lifecycle.explain_not_shippable(experiment)
+        GO_ON,
+        "Go on anyway",
+        [effect, FOLLOWS],
+        asks_note=True,
+        refusal=_refuse(request, experiment) or lifecycle.explain_not_shippable(experiment),
     )
 
 

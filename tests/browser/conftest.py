@@ -17,9 +17,9 @@ from pytest_django.plugin import DjangoDbBlocker
 from analytics.events.models import EventLoss, OperationEvent
 from analytics.flags import FlagKey
 from analytics.reports.models import SavedView
-from analytics.turns.prices import ModelPrice
 from analytics.rollout.models import Assignment, Cohort, Flag
 from analytics.rollups import rollup_job
+from analytics.turns.prices import ModelPrice
 from chat.models import Profile as ChatProfile
 from demo.traffic import activity
 from gateway.jobs import runner

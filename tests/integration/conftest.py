@@ -19,10 +19,10 @@ from analytics.flags import FlagKey
 from analytics.reports.models import SavedView
 from analytics.rollout import exposures
 from analytics.rollout.evaluation import EvaluationDetails, Reason
-from analytics.turns.prices import ModelPrice
 from analytics.rollout.models import Cohort
 from analytics.rollups import rollup_job
 from analytics.turns.models import Feedback, ToolSelection
+from analytics.turns.prices import ModelPrice
 from chat.models import Profile as ChatProfile
 from config import celery
 from console import sidebar

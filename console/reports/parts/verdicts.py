@@ -193,7 +193,8 @@ def choose_cohort_advice(cohort: Cohort) -> Mapping[Advice, str]:
 
 def build_sides_verdict(by: str, pair: tuple[str, str], comparisons: Sequence[MetricComparison]) -> VerdictBox:
     """Return the verdict on the second side of comparisons."""
-    (other, name), advice = pair, COHORT_ADVICE
+    other, name = pair
+    advice: Mapping[Advice, str] = COHORT_ADVICE
     if by == "cohort" and other == NO_COHORT:
         for cohort in Cohort.objects.filter(name=name, flag__in=list(FlagKey)):
             if same := explain_no_comparison(cohort):
