@@ -13,7 +13,7 @@ from django.contrib.admin import EmptyFieldListFilter, SimpleListFilter
 from django.contrib.admin.options import BaseModelAdmin
 from django.contrib.admin.utils import get_fields_from_path
 from django.contrib.humanize.templatetags.humanize import naturaltime
-from django.db.models import CharField, DateTimeField, ForeignKey, JSONField, Model, TextField
+from django.db.models import CharField, DateTimeField, ForeignKey, IntegerField, JSONField, Model, TextField
 from django.http import HttpRequest, HttpResponse
 from django.templatetags.static import static
 from django.utils.html import format_html
@@ -93,6 +93,20 @@ def build_time_column(field: "DateTimeField[Any, Any]", *, with_seconds: bool) -
 
 
 @cache
+def build_count_column(field: "IntegerField[Any, Any]") -> Callable[[Model], str]:
+    """Return the column of a list for a whole number, with separators."""
+
+    def show_count(row: Model) -> str:
+        count = getattr(row, field.name)
+        return DASH if count is None else f"{count:,}"
+
+    show_count.__name__ = field.name
+    show_count.short_description = field.verbose_name  # type: ignore[attr-defined]
+    show_count.admin_order_field = field.name  # type: ignore[attr-defined]
+    return show_count
+
+
+@cache
 def build_actor_column(field: Any) -> Callable[[Model], str]:
     """Return the column of a list for who did something."""
 
@@ -125,13 +139,15 @@ class ModelAdmin(FormFieldMixin[Row], BaseAdmin[Row]):
         return str(row), str(self.opts.verbose_name)
 
     def get_list_display(self, request: HttpRequest) -> Any:
-        """Return the columns of the list: times in words, the moment on hover, and set-up commands as one actor."""
+        """Return the columns of the list: times in words, counts with separators, and set-up commands as one actor."""
         return [self._replace_column(name) for name in super().get_list_display(request)]
 
     def _replace_column(self, name: Any) -> Any:
         field = next((field for field in self.model._meta.fields if field.name == name), None)
         if isinstance(field, DateTimeField):
             return build_time_column(field, with_seconds=self.shows_seconds)
+        if isinstance(field, IntegerField) and not (field.primary_key or field.choices):
+            return build_count_column(field)
         return build_actor_column(field) if field is not None and ACTOR_NAME.search(field.name) else name
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:

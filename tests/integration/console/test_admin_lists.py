@@ -123,6 +123,14 @@ def test_times_are_in_the_time_zone_of_the_browser(live_catalog: Any, admin_clie
     assert "ago</time>" in releases or "now</time>" in releases
 
 
+def test_whole_numbers_have_separators(api: Api, admin_client: HttpClient) -> None:
+    ApiKey.objects.update(rate=1_500)
+
+    page = admin_client.get(get_admin_url(ApiKey, "changelist"), {"o": "5"}).content.decode()
+
+    assert re.findall(r'<td class="[^"]*field-rate[^"]*"[^>]*>([^<]*)</td>', page) == ["1,500"]
+
+
 def test_filter_for_a_release_has_its_name(live_catalog: Any, admin_client: HttpClient) -> None:
     release = Release.objects.get()
 
