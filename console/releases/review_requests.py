@@ -21,7 +21,7 @@ from registry.reviews.holds import Holders
 from registry.reviews.requests import ReviewRefused
 
 DONE = {
-    ASK: "You asked for a review.",
+    ASK: "You requested a review.",
     COMMENT: "Your comment is saved.",
     APPROVE: "You approved these changes. If one of them changes, your approval no longer counts.",
     SEND_BACK: "You requested changes.",

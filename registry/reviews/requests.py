@@ -259,7 +259,7 @@ def describe_open_reviews(*, user: str, may_decide: bool) -> list[OpenReview]:
 def _describe_review(request: ReviewRequest, user: str, *, may_decide: bool) -> OpenReview:
     is_asker = request.asked_by == user
     if request.state == State.WAITING:
-        sentence = f"{'You' if is_asker else request.asked_by} asked for a review of {request.summary}."
+        sentence = f"{'You' if is_asker else request.asked_by} requested a review of {request.summary}."
         return OpenReview(request.pk, sentence, may_decide and not is_asker)
     decider = "You" if request.decided_by == user else request.decided_by
     if request.state == State.SENT_BACK:

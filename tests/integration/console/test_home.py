@@ -276,7 +276,7 @@ def test_home_says_whom_the_open_review_waits_for(api: Api, admin_client: HttpCl
     approved = read_home(admin_client)
 
     assert "waits for you" in asked
-    assert "&lt;b&gt;ed&lt;/b&gt; asked for a review of 2 ops." in asked
+    assert "&lt;b&gt;ed&lt;/b&gt; requested a review of 2 ops." in asked
     assert "You approved 2 ops." in approved
 
 

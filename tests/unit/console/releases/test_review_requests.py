@@ -70,12 +70,12 @@ def test_approval_by_somebody_who_changed_the_draft_is_not_green(
 
 
 def test_editor_asks_and_admin_approves_with_comments(changed: Release, editor: Client, admin: Client) -> None:
-    assert "Nobody has been asked to review this draft." in read_text(editor.get(reverse(URL)))
+    assert "No review of this draft was requested." in read_text(editor.get(reverse(URL)))
 
     asked = read_text(take_step(editor, "ask", f"Is it clearer?\n\n{HOSTILE}"))
     approved = read_text(take_step(admin, "approve", "Yes, much."))
 
-    assert "ed asked for a review of 1 op" in asked
+    assert "ed requested a review of 1 op" in asked
     assert html.escape(HOSTILE) in asked
     assert HOSTILE not in asked
     assert "ada approved this draft" in approved
@@ -99,7 +99,7 @@ def test_approval_no_longer_counts_when_the_draft_changes(changed: Release, edit
     assert "Ask again for the current draft" in page
     assert "approve" in list_steps(admin)
 
-    assert "ed asked for a review of 1 op" in read_text(take_step(editor, "ask"))
+    assert "ed requested a review of 1 op" in read_text(take_step(editor, "ask"))
     assert ReviewRequest.objects.count() == 1
 
 
@@ -141,7 +141,7 @@ def test_request_is_withdrawn_and_the_list_keeps_it(changed: Release, editor: Cl
 
     request = ReviewRequest.objects.get()
     assert (request.state, request.is_open) == ("withdrawn", False)
-    assert "Nobody has been asked to review this draft." in read_text(editor.get(reverse(URL)))
+    assert "No review of this draft was requested." in read_text(editor.get(reverse(URL)))
     listed = read_text(editor.get(get_registry_url(ReviewRequest, "changelist")))
     shown = read_text(editor.get(get_registry_url(ReviewRequest, "change", request.pk)))
     assert "withdrawn" in listed
