@@ -40,7 +40,7 @@ def store_outcome(call: ToolCall) -> None:
 @gives_connection_back
 def move_call(call: ToolCall) -> None:
     """Store that a call belongs to another turn."""
-    call.save(update_fields=["message", "position", "round", "text_before"])
+    call.save(update_fields=["message", "position", "round", "text_before", "sent"])
 
 
 @gives_connection_back

@@ -147,7 +147,6 @@ class GatewayClient:
         body: Mapping[str, Any] | None,
         *,
         seconds: float,
-        idempotency_key: str = "",
         confirmation: str = "",
         purpose: str = "",
     ) -> GatewayAnswer:
@@ -156,8 +155,6 @@ class GatewayClient:
         `purpose` is CONTEXT for what the chat reads for itself, so that no report takes it for the model's call.
         """
         headers = dict(self._headers)
-        if idempotency_key:
-            headers["idempotency-key"] = idempotency_key
         if confirmation:
             headers["gateway-confirm"] = confirmation
         if purpose:

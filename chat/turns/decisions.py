@@ -88,7 +88,8 @@ def carry_out(
     _check_stop(tools)
     waiting = turn_store.load_waiting_calls({row.message_id for row in rows})
     if waiting:
-        write_text(" ".join(dict.fromkeys(sentences)))
+        if sentences:
+            write_text(" ".join(dict.fromkeys(sentences)))
         for row in waiting:
             tools.show_waiting(row, text_length=get_text_length())
         return ""
@@ -113,11 +114,16 @@ def is_destructive(row: ToolCall) -> bool:
     waiting = dict(envelopes.iter_waiting(answer))
     for index, envelope in enumerate(envelopes.iter_envelopes(answer)):
         if index in waiting:
+            op = str(envelope.get("op") or row.op)
             action = str((waiting[index].get("operation") or {}).get("action") or "")
-            words = set(_WORD.findall(f"{action} {envelope.get('op') or ''}".lower()))
-            if words & DESTRUCTIVE_WORDS or not words & HARMLESS_WORDS:
+            words, verbs = _split_words(f"{action} {op}"), _split_words(f"{action} {op.rpartition('.')[2]}")
+            if words & DESTRUCTIVE_WORDS or not verbs & HARMLESS_WORDS:
                 return True
     return False
+
+
+def _split_words(text: str) -> set[str]:
+    return set(_WORD.findall(text.lower()))
 
 
 def _describe(row: ToolCall) -> str:

@@ -108,7 +108,7 @@ class ToolRunner:
         agreed = list(envelopes.get_tokens(earlier)) or [0]
         token, milliseconds = row.confirmation, 0
         while True:
-            answer, more = self._send(planned.endpoint, row.sent or planned.body, key=_get_key(row), confirmation=token)
+            answer, more = self._send(planned.endpoint, _get_body(planned, row), confirmation=token)
             milliseconds += more
             tokens = envelopes.get_tokens(answer.body)
             is_taken = agreed[0] not in tokens
@@ -131,9 +131,10 @@ class ToolRunner:
     def show_waiting(self, row: ToolCall, *, text_length: int) -> None:
         """Move a call that still waits for the user to this turn, and show it."""
         self._count += 1
+        planned = tool_plan.plan_call(StreamedCall(row.call_id, row.name, row.args))
+        row.sent = _get_body(planned, row)  # its key may be that of its old place
         row.message, row.position, row.round, row.text_before = self._turn, self._count, 1, text_length
         turn_store.move_call(row)
-        planned = tool_plan.plan_call(StreamedCall(row.call_id, row.name, row.args))
         shown = {"envelope": row.envelope or {}, "duration_ms": row.duration_ms}
         self._emit("tool", {**self._describe(planned, row), **shown})
 
@@ -188,17 +189,13 @@ class ToolRunner:
         if self.abort.is_set:
             return GatewayAnswer(0, envelopes.build_error(planned.op, "CONFLICT", STOPPED, "not_run"), ""), 0
         row.sent = self.keys.add_keys(planned)
-        answer, milliseconds = self._send(planned.endpoint, row.sent or planned.body, key=_get_key(row))
+        answer, milliseconds = self._send(planned.endpoint, _get_body(planned, row))
         return replace(answer, body=self.keys.note_answer(row.sent, answer.body)), milliseconds
 
-    def _send(
-        self, endpoint: str, body: Mapping[str, Any], *, key: str = "", confirmation: str = ""
-    ) -> tuple[GatewayAnswer, int]:
+    def _send(self, endpoint: str, body: Mapping[str, Any], *, confirmation: str = "") -> tuple[GatewayAnswer, int]:
         started = time.monotonic()
         try:
-            answer = self._gateway.call(
-                "POST", endpoint, body, seconds=CALL_SECONDS, idempotency_key=key, confirmation=confirmation
-            )
+            answer = self._gateway.call("POST", endpoint, body, seconds=CALL_SECONDS, confirmation=confirmation)
         except GatewayUnavailable:
             op = str(body.get("op", ""))
             message = "The gateway cannot be reached, so it is not known whether this call ran. Tell the user."
@@ -260,9 +257,11 @@ class ToolRunner:
         }
 
 
-def _get_key(row: ToolCall) -> str:
-    """Return the key of a call without writes of its own keys; empty if the body has one, or needs none."""
-    return f"{row.pk}" if row.sent is None and row.name == tool_plan.BATCH else ""
+def _get_body(planned: PlannedCall, row: ToolCall) -> Mapping[str, Any]:
+    """Return what is sent of a call. A batch has a key in any case: with it, the gateway goes on with that batch."""
+    if row.sent is None and planned.endpoint == "batch":
+        return {tool_plan.KEY: f"{row.message_id}:{row.position}", **planned.body}
+    return row.sent or planned.body
 
 
 def _unwrap_entry(entry: Mapping[str, Any]) -> dict[str, Any]:

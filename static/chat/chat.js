@@ -86,17 +86,18 @@ export class Chat {
     document.querySelector(`[data-message="${CSS.escape(id)}"] [data-version]:enabled`)?.focus();
   }
 
-  /** Answer the question about a call. */
-  async decide(card, approve) {
+  /** Answer the question about a call, or those about all calls of an answer. */
+  async decide(element, approve) {
     if (this.stream) return;
-    const buttons = card.querySelectorAll("[data-decide]");
+    const cards = element.matches(".card") ? [element] : [...element.querySelectorAll('.card[data-status="confirm"]')];
+    const buttons = element.querySelectorAll("[data-decide]");
     buttons.forEach((button) => (button.disabled = true));
-    const body = { session_id: this.id, decision: { call_id: card.dataset.call, approve } };
+    const body = { session_id: this.id, decisions: cards.map((card) => ({ call_id: card.dataset.call, approve })) };
     const onAccepted = (title) => this.conversations.moveToTop(this.id, title);
     const problem = await this.run((stream) => stream.start(body), { onAccepted });
     if (!problem) return;
     buttons.forEach((button) => (button.disabled = false));
-    this.explain(problem, { retry: () => this.decide(card, approve) });
+    this.explain(problem, { retry: () => this.decide(element, approve) });
   }
 
   /** Follow the turn that ran when the page was loaded. */

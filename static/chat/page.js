@@ -31,7 +31,7 @@ document.addEventListener("click", (event) => {
   if (action === "retry") chat.answerAgain();
   if (action === "edit") chat.edit(button.closest(".question"));
   if (version) chat.showVersion(version);
-  if (decide) chat.decide(button.closest(".card"), decide === "approve");
+  if (decide) chat.decide(button.closest(".card, .answer"), decide === "approve");
   if (send || action === "retry" || decide) moveFocus();
 });
 

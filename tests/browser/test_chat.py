@@ -388,6 +388,28 @@ def test_delete_waits_for_a_decision(
     assert count_tasks(site, "Try the confirmation") == before - 1
 
 
+def test_calls_that_wait_together_are_decided_together(site: ChatSite, open_chat: Callable[..., BrowserUser]) -> None:
+    titles = ["Two at once", "Both at once"]
+    created = [{"project_id": DEMO_PROJECT_ID, "title": title} for title in titles]
+    rows = [site.gateway.exec("onto.task.create", args).json()["result"]["task"] for args in created]
+    deletions: list[Step] = [ToolCallStep("onto.task.delete", {"task_id": row["id"]}) for row in rows]
+    page = ask(site, open_chat, "Delete both", deletions, ["Both are gone."], name="admin")
+    wait_for_end(page, "ask")
+
+    send(page, "yes")
+    wait_for_end(page, "ask")
+    expect(last_answer(page)).to_contain_text("please confirm this with the button")
+    expect(last_answer(page).locator(".card[data-status=confirm]")).to_have_count(2)
+    page.reload()
+    expect(last_answer(page).locator(".card[data-status=confirm]")).to_have_count(2)
+    page.get_by_role("button", name="Approve all").click()
+
+    wait_for_end(page)
+    expect(last_answer(page)).to_contain_text("Both are gone.")
+    expect(page.get_by_role("button", name="Approve all")).to_have_count(0)
+    assert [count_tasks(site, title) for title in titles] == [0, 0]
+
+
 def count_tasks(site: ChatSite, title: str) -> int:
     rows = site.gateway.exec("onto.task.search", {"query": title}).json()["result"]["tasks"]
     return sum(row["title"] == title for row in rows)

@@ -234,6 +234,9 @@ def test_check_of_a_key_leaves_no_trace_in_the_gateway(chat: ChatHarness) -> Non
         {"message": "Hello", "context": {"type": "moon"}},
         {"message": "Hello", "decision": {"call_id": str(uuid.uuid4()), "approve": True}},
         {"decision": {"call_id": str(uuid.uuid4()), "approve": True}},
+        {"decisions": [{"call_id": str(uuid.uuid4()), "approve": True}]},
+        {"session_id": str(uuid.uuid4()), "decisions": []},
+        {"session_id": str(uuid.uuid4()), "decisions": 2 * [{"call_id": str(uuid.UUID(int=1)), "approve": True}]},
         {"replaces": str(uuid.uuid4())},
         {"message": 5},
     ],
@@ -559,6 +562,15 @@ def begin(monkeypatch: pytest.MonkeyPatch) -> Mock:
     begin = Mock(wraps=turn_runner.run_in_thread)
     monkeypatch.setattr(turn_runner, "run_in_thread", begin)
     return begin
+
+
+def test_all_decisions_of_the_page_are_read(person: AsyncViewClient, begin: Mock) -> None:
+    first, second = make_waiting_calls(person, "stream", {"message": "Delete them"})
+    session = str(ToolCall.objects.get(pk=first).message.conversation_id)
+    decisions = [{"call_id": first, "approve": True}, {"call_id": second, "approve": False}]
+
+    assert post(person, "stream", {"session_id": session, "decisions": decisions}).status_code == 200
+    assert begin.call_args.args[0].decisions == (UserDecision(first, True), UserDecision(second, False))
 
 
 def test_all_decisions_of_an_ag_ui_client_are_read(person: AsyncViewClient, begin: Mock) -> None:
