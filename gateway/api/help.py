@@ -123,6 +123,7 @@ COMPONENTS: dict[str, Any] = {
         {
             "summary": TEXT,
             "kind": build_ref("OpKind"),
+            "service": TEXT,
             "args": {"type": "object", "additionalProperties": TEXT},
             "ops": {"type": "integer"},
         },
@@ -149,16 +150,25 @@ DISCOVER_COMPONENTS: dict[str, Any] = {
         "description": "Exactly what the model should read.",
     },
     "DiscoveredTools": build_object(
-        {"tools": build_array(build_ref("DiscoveredName"))}, description="The tools of a domain."
+        {"tools": build_array(build_ref("DiscoveredName"))},
+        {"message": TEXT},
+        description="The tools of a domain, or those that a query finds among them, best first.",
     ),
     "DiscoveredAgents": build_object(
         {"agents": build_array(build_ref("DiscoveredName"))}, description="The agents that can be run."
     ),
-    "DiscoveredName": build_object({"name": TEXT, "summary": TEXT}),
+    "DiscoveredName": build_object({"name": TEXT, "summary": TEXT}, {"service": TEXT}),
     "DiscoveredTool": build_object(
         {"name": TEXT, "parameters": TEXTS},
-        {"description": TEXT, "usage": build_ref("HelpUsage")},
-        description="One tool: its parameters by name, required ones first, and a call with placeholders to fill in.",
+        {
+            "description": TEXT,
+            "types": {"type": "object", "additionalProperties": TEXT},
+            "usage": build_ref("HelpUsage"),
+        },
+        description=(
+            "One tool: its parameters by name, required ones first, the types of those that are not plain strings, and "
+            "a call with placeholders to fill in."
+        ),
     ),
     "DiscoveredParameter": build_object(
         {"name": TEXT, "type": TEXT, "required": {"type": "boolean"}},

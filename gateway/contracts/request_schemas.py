@@ -93,6 +93,7 @@ DISCOVER: dict[str, Any] = {
         "parameter": {"type": "string", "minLength": 1, "description": "One of its parameters, in full"},
         "agent": {"type": "string", "minLength": 1, "description": "discover_agents only: an agent from the list"},
         "level": {"type": "string", "enum": ["full"], "description": "full: all about the tool or agent"},
+        "query": {"type": "string", "minLength": 1, "maxLength": 1000, "description": "Search words, instead of tool"},
     },
     "additionalProperties": False,
 }

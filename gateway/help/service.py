@@ -81,7 +81,7 @@ def _parse_discovery_query(name: str, body: dict[str, Any]) -> DiscoveryQuery:
             f"The discovery request is malformed. {errors[0].message}", reason="malformed_call", field_errors=errors
         )
     tool = body.get("agent", body.get("tool"))
-    return DiscoveryQuery(name, tool, body.get("parameter"), body.get("level"))
+    return DiscoveryQuery(name, tool, body.get("parameter"), body.get("level"), body.get("query"))
 
 
 def _get_level(query: DiscoveryQuery) -> Format:

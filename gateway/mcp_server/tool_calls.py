@@ -24,7 +24,7 @@ from gateway.mcp_server.errors import METHODS, build_unknown_error
 from gateway.models import Scope
 from gateway.recording import call_events
 from gateway.recording.call_events import record_failed_call
-from registry.help.discovery_pages import DISCOVER_AGENTS
+from registry.help.discovery_pages import DISCOVER_AGENTS, OTHER_DOMAIN
 
 HELP, EXEC, BATCH = (tool["name"] for tool in tool_definitions.GATEWAY_TOOLS)
 
@@ -88,7 +88,7 @@ def _find_tool(call: McpCall, name: str) -> Callable[[McpCall, Arguments], ToolA
     catalog = call.load_catalog()
     if name in _GATEWAY_TOOLS:
         return _GATEWAY_TOOLS[name]
-    if name in catalog.domains or name == DISCOVER_AGENTS:
+    if name in catalog.domains or name in (DISCOVER_AGENTS, OTHER_DOMAIN.name):
         return lambda call, arguments: _run_discover(call, name, arguments)
     if (op := catalog.find_op(name)) is not None and op.tool_name == name:
         return lambda call, arguments: _run_exec(call, {"op": name, "args": arguments})

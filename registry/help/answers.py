@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from core.text import english, json_text
-from registry.catalog.model import Catalog, CatalogAgent, Visibility
+from registry.catalog.model import Catalog, CatalogAgent, CatalogOp, Visibility
 from registry.snapshot.copy_kinds import AGENT_PREFIX, AGENTS_PATH
 
 MAX_CACHED_ANSWERS = 20_000  # cached per catalog, about 1 kB each: enough for a few clients of 10,000 ops
@@ -70,6 +70,23 @@ def build_answer(
     text = bytes(memoryview(json_text.dump(body)))  # copied, because orjson's bytes keep a buffer of 4 kB or more
     etag = f'"{hashlib.sha256(text).hexdigest()[:32]}"'
     return HelpAnswer(text, etag, path, result_count, op_kind, found_paths)
+
+
+@dataclass(frozen=True)
+class _Services:
+    """The connected services of a catalog's active ops."""
+
+    names: frozenset[str]
+
+
+def get_service(catalog: Catalog, op: CatalogOp) -> str:
+    """Return the connection of an op of a connected service, where there are several; "" if the path begins with it."""
+    services = catalog.get_or_derive(
+        _Services,
+        lambda: _Services(frozenset(each.connection for each in catalog.ops.values() if each.is_of_service)),
+    )
+    is_said = english.to_snake_case(op.connection) == op.group
+    return op.connection if op.is_of_service and len(services.names) > 1 and not is_said else ""
 
 
 def drop_empty(body: dict[str, Any], always_kept: tuple[str, ...] = ("args",)) -> dict[str, Any]:

@@ -4,10 +4,11 @@ Three levels, as in a command line: a list, one tool, one of its parameters or a
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from core.text import english, token_budget
+from registry import search
 from registry.catalog.model import Catalog, CatalogDomain, CatalogOp, Visibility
 from registry.help import answers, help_pages
 from registry.help.answers import (
@@ -18,13 +19,19 @@ from registry.help.answers import (
     drop_empty,
     get_or_render_answer,
 )
-from registry.help.help_pages import HelpQuery
+from registry.help.help_pages import NOTHING_FITS, HelpQuery
 from registry.jsonschema import signatures
 from registry.models import ROOT
 from registry.snapshot.copy_kinds import AGENT_PREFIX, AGENTS_PATH
 
 DISCOVER_AGENTS = "discover_agents"
+# The tool for the ops of groups without a discovery tool, such as those of connected services.
+OTHER_DOMAIN = CatalogDomain("discover_other_tools", ROOT, "Tools of connected services")
+GATEWAY_GROUP = "x"  # of ops about the registry and agents, which have tools of their own
+MAX_LISTED = 50  # tools of groups without a discovery tool that are listed; a query finds the others
+MAX_SERVICES = 6  # named in the summary of the tool for other ops
 MAX_PARAMETER_TOKENS = 60  # of level 3; examples that do not fit are left out
+REQUIRED_SUFFIX = ", required"
 MAX_DESCRIPTION_WORDS = 12  # of the first sentence in level 2; a longer one is replaced by the summary
 _SENTENCE_END = re.compile(r"[.!?](?=\s|\Z)")
 
@@ -37,6 +44,7 @@ class DiscoveryQuery:
     tool: str | None = None
     parameter: str | None = None
     level: Literal["full"] | None = None
+    query: str | None = None
 
 
 class ToolOfAnotherDomain(UnknownPath):
@@ -45,28 +53,41 @@ class ToolOfAnotherDomain(UnknownPath):
 
 def answer_query(catalog: Catalog, query: DiscoveryQuery, visibility: Visibility) -> HelpAnswer:
     """Return the answer to a discovery call, from the cache if possible. Raises UnknownPath and BadHelpQuery."""
+    if query.query is not None:  # too many different searches to cache
+        return _render_answer(catalog, query, visibility)
     return get_or_render_answer(catalog, (visibility, query), lambda: _render_answer(catalog, query, visibility))
 
 
 def list_domains(catalog: Catalog, visibility: Visibility) -> list[CatalogDomain]:
-    """Return the domains with at least one op that this caller can run, by the name of their tool."""
+    """Return the domains with at least one op that this caller can run, by the name of their tool.
+
+    The one for the ops of all other groups comes last; its summary names them.
+    """
     domains_by_op = _map_ops_to_domains(catalog, visibility)
-    names = {domain.name for domain in domains_by_op.values()}
-    return [catalog.domains[name] for name in sorted(names)]
+    domains = {domain.name: domain for domain in domains_by_op.values()}
+    other = domains.pop(OTHER_DOMAIN.name, None)
+    listed = [domains[name] for name in sorted(domains)]
+    if other is None:
+        return listed
+    groups = sorted({path.partition(".")[0] for path, domain in domains_by_op.items() if domain is other})
+    more = ", …" if len(groups) > MAX_SERVICES else ""
+    summary = f"{other.summary}: {', '.join(groups[:MAX_SERVICES])}{more}. A query searches them"
+    return [*listed, replace(other, summary=summary)]
 
 
 def _render_answer(catalog: Catalog, query: DiscoveryQuery, visibility: Visibility) -> HelpAnswer:
     for field in ("parameter", "level"):
         if query.tool is None and getattr(query, field) is not None:
             raise BadHelpQuery("tool", f"Send tool with {field}: {field} only applies to one tool.")
+    if query.tool is not None and query.query is not None:
+        raise BadHelpQuery("query", "Send query or tool, not both.")
     if query.name == DISCOVER_AGENTS:
         return _answer_about_agents(catalog, query, visibility)
     domains_by_op = _map_ops_to_domains(catalog, visibility)
     domain = _find_domain(query.name, domains_by_op)
     if query.tool is None:
-        ops = (catalog.ops[path] for path in sorted(domains_by_op) if domains_by_op[path] == domain)
-        tools = [{"name": op.tool_name, "summary": op.summary} for op in ops]
-        return build_answer({"tools": tools}, domain.path, len(tools))
+        paths = sorted(path for path, each in domains_by_op.items() if each == domain)
+        return _answer_list(catalog, domain, paths, query.query, visibility)
     op = _find_tool(catalog, query.tool, domain, domains_by_op)
     if query.parameter is not None:
         if query.level is not None:
@@ -77,17 +98,51 @@ def _render_answer(catalog: Catalog, query: DiscoveryQuery, visibility: Visibili
     return build_answer(_describe_tool(op), op.op, op_kind=op.kind)
 
 
+def _answer_list(
+    catalog: Catalog, domain: CatalogDomain, paths: list[str], query: str | None, visibility: Visibility
+) -> HelpAnswer:
+    """Return the tools of a domain, or those that a query finds among them."""
+    message, found = "", list[str]()
+    if query is not None:
+        view = replace(catalog.view_for(visibility), ops=frozenset(paths))
+        result = search.search_ops(catalog, view, query)
+        found = paths = result.paths
+        message = "" if result.is_clear and found else NOTHING_FITS
+    elif domain is OTHER_DOMAIN and len(paths) > MAX_LISTED:
+        message = f"{MAX_LISTED} of {len(paths)} tools. Send query to search them all."
+        paths = paths[:MAX_LISTED]
+    tools = [_build_item(catalog, catalog.ops[path]) for path in paths]
+    body = drop_empty({"message": message, "tools": tools}, always_kept=("tools",))
+    return build_answer(body, domain.path, len(tools), found_paths=tuple(found))
+
+
+def _build_item(catalog: Catalog, op: CatalogOp) -> dict[str, str]:
+    return drop_empty({"name": op.tool_name, "summary": op.summary, "service": answers.get_service(catalog, op)})
+
+
 def _describe_tool(op: CatalogOp) -> dict[str, Any]:
     body = {
         "name": op.tool_name,
         "description": _get_short_description(op),
         "parameters": sorted(op.arguments, key=lambda name: name not in op.required),
+        "types": _list_types(op),
         "usage": {
             "op": op.tool_name,
             "args": signatures.build_usage_args(op.schema, op.examples[0]["args"] if op.examples else None),
         },
     }
     return drop_empty(body, always_kept=("parameters",))
+
+
+def _list_types(op: CatalogOp) -> dict[str, str]:
+    """Return the signatures of the parameters, but of those that are plain strings, or ids that the usage shows."""
+    types = {
+        name: each.removesuffix(REQUIRED_SUFFIX)
+        for name, each in signatures.format_arguments(op.schema, outline=True).items()
+    }
+    return {
+        name: each for name, each in types.items() if each != "string" and not (each == "uuid" and name in op.required)
+    }
 
 
 def _get_short_description(op: CatalogOp) -> str:
@@ -139,6 +194,8 @@ def _map_ops_to_domains(catalog: Catalog, visibility: Visibility) -> dict[str, C
         above = (".".join(parts[:count]) for count in range(len(parts) - 1, 0, -1))
         if domain := next((by_path[group] for group in above if group in by_path), None):
             domains_by_op[path] = domain
+        elif parts[0] != GATEWAY_GROUP:
+            domains_by_op[path] = OTHER_DOMAIN
     return domains_by_op
 
 

@@ -239,7 +239,7 @@ def _answer_search(catalog: Catalog, view: CatalogView, query: HelpQuery, text: 
     result = search.search_ops(catalog, view, text, limit=query.limit)
     paths = result.paths
     if paths:
-        items = [_build_search_item(catalog.ops[path]) for path in paths]
+        items = [_build_search_item(catalog, catalog.ops[path]) for path in paths]
     else:
         items = [
             drop_empty({"path": path, "summary": catalog.groups.get(path, ""), "ops": view.counts[path]})
@@ -256,8 +256,9 @@ def _answer_search(catalog: Catalog, view: CatalogView, query: HelpQuery, text: 
     return build_answer(body, result_count=len(paths), found_paths=tuple(paths))
 
 
-def _build_search_item(op: CatalogOp) -> dict[str, Any]:
-    return {"path": op.op, "summary": op.summary, "kind": op.kind}
+def _build_search_item(catalog: Catalog, op: CatalogOp) -> dict[str, Any]:
+    service = answers.get_service(catalog, op)
+    return drop_empty({"path": op.op, "service": service, "summary": op.summary, "kind": op.kind})
 
 
 def _find_page_start(children: tuple[str, ...], cursor: str | None) -> int:

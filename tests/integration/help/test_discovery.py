@@ -8,17 +8,21 @@ from django.utils import timezone
 
 from analytics.events.models import OperationEvent
 from core.text import token_budget
+from demo.load import load_copy
 from gateway.models import Scope
 from registry.catalog import cache, switches
 from registry.drafts import switch_service
+from registry.models import Group
 from tests.support.clients.api import Api, assert_refused
 from tests.support.loops import for_each
+from tests.support.rows.catalog_fixture import publish_draft
 from workspace.demo import DEMO_TASK_ID
 
 pytestmark = pytest.mark.django_db
 ReadEvents = Callable[[], list[OperationEvent]]
 
 PROJECT_TOOLS = "discover_project_tools"
+OTHER_TOOLS = "discover_other_tools"
 
 
 def discover(api: Api, name: str, body: dict[str, Any] | None = None, **headers: str) -> dict[str, Any]:
@@ -41,8 +45,10 @@ def test_model_finds_and_runs_a_tool_by_the_three_levels(api: Api) -> None:
     assert {"name": "update_onto_task", "summary": "Change a task's state, dates or text"} in tools
 
     tool = discover(api, PROJECT_TOOLS, {"tool": "update_onto_task"})
-    assert set(tool) == {"name", "description", "parameters", "usage"}
+    assert set(tool) == {"name", "description", "parameters", "types", "usage"}
     assert (tool["name"], tool["parameters"][0]) == ("update_onto_task", "task_id")
+    assert tool["types"]["state_key"].startswith("todo|in_progress|blocked|done")
+    assert {"task_id", "title"}.isdisjoint(tool["types"])  # the usage shows ids; what has no type is a string
 
     parameter = discover(api, PROJECT_TOOLS, {"tool": "update_onto_task", "parameter": "state_key"})
     assert (parameter["name"], parameter["required"]) == ("state_key", False)
@@ -173,4 +179,35 @@ def test_costs_stay_within_their_goals(api: Api) -> None:
     assert all(size <= 45 for name, size in sizes.items() if name != "tool_exec")
     assert toolset["tokens"] - sizes["tool_exec"] <= 300
     assert token_budget.count(listed.content.decode()) / len(names) <= 18
-    assert details[len(details) // 2] <= 60
+    assert details[len(details) // 2] <= 100  # of which types take 40, and save a call for each
+
+
+def test_ops_of_connected_services_are_in_one_more_tool_that_can_be_searched(api: Api) -> None:
+    load_copy(timezone.now())
+    Group.objects.filter(path="crm").update(discovery_name="", discovery_summary="")
+    publish_draft()
+
+    toolset = api.post("toolset", {"format": "openai", "surface": "discovery"}).json()
+    [tool] = [each["function"] for each in toolset["tools"] if each["function"]["name"] == OTHER_TOOLS]
+    assert "crm" in tool["description"]
+    assert "query" in tool["parameters"]["properties"]
+    assert token_budget.count_json(tool) <= 60
+    listed = {each["name"] for each in discover(api, OTHER_TOOLS)["tools"]}
+    everything = {op.op: op for op in cache.get_live_catalog().ops.values() if op.is_active}
+    reachable = {
+        each["name"]
+        for name in (each["function"]["name"] for each in toolset["tools"])
+        if name.startswith("discover_") and name != "discover_agents"
+        for each in discover(api, name)["tools"]
+    }
+    assert {op.tool_name for path, op in everything.items() if not path.startswith("x.")} <= reachable
+
+    found = [each["name"] for each in discover(api, OTHER_TOOLS, {"query": "which customers do we have"})["tools"]]
+    assert set(found) <= listed
+    op = next(op for op in everything.values() if op.tool_name == found[0])
+    assert (op.group, op.kind) == ("crm", "read")
+    detail = discover(api, OTHER_TOOLS, {"tool": found[0]})
+    assert api.post("exec", detail["usage"]).json()["op"] == op.op
+    assert discover(api, PROJECT_TOOLS, {"query": "finish a task"})["tools"][0]["name"] == "update_onto_task"
+    both = api.post(f"discover/{OTHER_TOOLS}", {"query": "customers", "tool": found[0]})
+    assert assert_refused(both, 400, "malformed_call")["details"]["field_errors"][0]["path"] == "/query"
