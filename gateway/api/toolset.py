@@ -150,7 +150,7 @@ class EscalationView(GatewayView):
         body, caller = requests.read_json_object(request._request), self.require_caller()
         self.requested_path = name if isinstance(name := body.get("missing_tool"), str) else ""
         toolset = release_routing.verify_toolset(id, key=caller.key, subject=caller.subject)
-        self.caller = replace(caller, routing=toolset.served)  # for the event if it fails
+        self.caller = replace(caller, routing=toolset.served, has_toolset=True)  # for the event if it fails
         payload = escalation.escalate_toolset(toolset, body, self.caller, request._request.META, self.trace)
         return HttpResponse(json_text.dump(payload), content_type=JSON_CONTENT_TYPE)
 

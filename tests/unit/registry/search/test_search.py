@@ -241,3 +241,17 @@ def test_shipped_op_of_the_right_verb_comes_first(live_catalog: Catalog, request
     view = live_catalog.view_for(FULL_VISIBILITY)
 
     assert search.find_ops(live_catalog, view, request_, limit=5)[0] == best
+
+
+@pytest.mark.parametrize(
+    ("request_", "best"),
+    [("list open tickets", "a.ticket.list"), ("list open tickets in acme desk", "b.ticket.list")],
+)
+def test_ops_of_a_service_that_the_request_names_come_first(request_: str, best: str) -> None:
+    own = build_op_entry("a.ticket.list", tool_name="list_tickets", summary="List tickets")
+    other = build_op_entry(
+        "b.ticket.list", tool_name="list_desk_tickets", summary="List tickets", connection="acme-desk"
+    )
+    catalog = build_catalog(own, other)
+
+    assert search.find_ops(catalog, catalog.view_for(FULL_VISIBILITY), request_, limit=2)[0] == best
