@@ -14,6 +14,7 @@ from registry.search.word_vectors import Floats
 # Chosen on public sets of tools and on requests for the shipped ops (docs/adr/0011).
 LIST_BONUS = 0.02  # of an op that lists, if the request reads
 PLURAL_LIST_BONUS = 0.06  # the same, if it names several
+DESCRIBING_WEIGHT = 0.9  # of an op on what only describes the object: of a task in "create a project with tasks"
 OPPOSITE_WEIGHT = 0.5  # of an op that does the opposite of the request's verb
 OTHER_WRITE_WEIGHT = 0.97  # of a write whose action is unknown or close to the wanted one
 # How much of its score an op keeps, by the action that the request wants and then by what the op does.
@@ -37,6 +38,7 @@ class ActionRanker:
         }
         self._lists = np.array([intent.is_list(op) for op in ops], dtype=bool)
         self._ops_by_verb = _index_verbs(ops)
+        self._ops_by_entity = _index_entities(ops)
 
     def lower_scores(self, scores: Floats, wanted: RequestIntent) -> None:
         """Lower in place the scores of the ops that do something else than a request wants, or the opposite of it.
@@ -50,6 +52,8 @@ class ActionRanker:
                 self._rank_behind_siblings(scores, weights)
         if intent.READ in wanted.actions:
             scores += (PLURAL_LIST_BONUS if wanted.is_plural else LIST_BONUS) * self._lists
+        for stem in wanted.described_by:
+            scores[self._ops_by_entity.get(stem, [])] *= DESCRIBING_WEIGHT
         for verb in wanted.verbs:
             opposites = {op for other in request_intent.list_opposites(verb) for op in self._ops_by_verb.get(other, ())}
             scores[sorted(opposites.difference(self._ops_by_verb.get(verb, ())))] *= OPPOSITE_WEIGHT
@@ -62,6 +66,14 @@ class ActionRanker:
         limits = best[self._subject_of_op] - intent.MIN_DISTANCE
         lowered = ~is_wanted & (limits > 0)
         scores[lowered] = np.minimum(scores[lowered], limits[lowered])
+
+
+def _index_entities(ops: Sequence[CatalogOp]) -> dict[str, list[int]]:
+    """Return {stem of an entity: indexes of the ops that are about it}."""
+    places: dict[str, list[int]] = defaultdict(list)
+    for op_index, op in enumerate(ops):
+        places[tokenizer.stem(op.entity)].append(op_index)
+    return dict(places)
 
 
 def _number_subjects(ops: Sequence[CatalogOp]) -> tuple[Indexes, int]:

@@ -1,6 +1,6 @@
 """Find what a request wants done: which actions, by which verbs, and the part that says it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -46,17 +46,23 @@ class RequestIntent:
     verbs: frozenset[str] = frozenset()  # as written
     certainty: float = 0.0  # the share of its clauses that say what they want
     is_plural: bool = False
+    described_by: frozenset[str] = frozenset()  # stems that only describe what a verb is about, such as "with tasks"
 
 
 def detect_intent(text: str) -> RequestIntent:
     """Return the actions and verbs of a request's clauses."""
     clauses = _split_to_clauses(text)
+    heads = [words[: _find_head_end(words)] for words in clauses]
+    rests = [
+        words[len(head) :] for words, head in zip(clauses, heads, strict=True) if words and words[0] in REQUEST_VERBS
+    ]
     found = [_detect_clause_intent(words, is_whole=len(clauses) == 1) for words in clauses]
     return RequestIntent(
         actions=frozenset(action for action, _ in found if action),
         verbs=frozenset(verb for _, verb in found if verb),
         certainty=sum(1 for action, _ in found if action) / len(found),
         is_plural=any(_is_plural(word) for words in clauses for word in words),
+        described_by=frozenset(_iter_stems(rests)).difference(_iter_stems(heads)),
     )
 
 
@@ -69,7 +75,7 @@ def find_heads(text: str) -> list[str]:
     clauses = _split_to_clauses(text)
     heads = []
     for words in clauses:
-        end = next((index for index, word in enumerate(words) if index and word in _MODIFIERS), len(words))
+        end = _find_head_end(words)
         is_part = end < len(words) or len(clauses) > 1
         if is_part and words and words[0] in REQUEST_VERBS and sum(map(_is_significant, words[:end])) > 1:
             heads.append(" ".join(words[:end]))
@@ -139,6 +145,14 @@ def _iter_later_verbs(words: Sequence[str]) -> Iterator[tuple[str, str]]:
         is_verb = word in REQUEST_VERBS and word not in UNSURE_VERBS | STOP_WORDS and before not in _BEFORE_NOUNS
         if is_verb and (word not in NOUN_LIKE_VERBS or before in _BEFORE_VERBS):
             yield REQUEST_VERBS[word], word
+
+
+def _find_head_end(words: Sequence[str]) -> int:
+    return next((index for index, word in enumerate(words) if index and word in _MODIFIERS), len(words))
+
+
+def _iter_stems(clauses: Iterable[Sequence[str]]) -> Iterator[str]:
+    return (stem for words in clauses for word in words if (stem := tokenizer.stem(word)))
 
 
 def _is_plural_phrase(words: Sequence[str]) -> bool:
