@@ -90,9 +90,12 @@ class ScriptedOutcome:
 
     @property
     def retry_with(self) -> dict[str, Any] | None:
-        """The corrected call, if the gateway knows one."""
+        """The corrected call, if the gateway knows one, with the path of its op: the gateway may send a tool name."""
         call = _as_dict(self.details.get("retry_with"))
-        return call if isinstance(call.get("op"), str) and isinstance(call.get("args"), dict) else None
+        op = call.get("op")
+        if not isinstance(op, str) or not isinstance(call.get("args"), dict):
+            return None
+        return {**call, "op": OP_BY_TOOL_NAME.get(op, op)}
 
     @property
     def message(self) -> str:

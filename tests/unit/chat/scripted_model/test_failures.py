@@ -1,5 +1,7 @@
 """What the planner does after a call that failed, waits for confirmation, or whose tool is missing."""
 
+import json
+
 import pytest
 
 from chat.scripted_model.scripts import SUGGESTIONS
@@ -44,6 +46,15 @@ def test_refused_call_is_repaired_by_exactly_the_corrected_call() -> None:
     text = ask(messages, build_exec("onto.task.update", done, task_id=BUY["id"])).text
     assert text.startswith("I first used wrong names and corrected them: Unknown argument status; send state_key.")
     assert text.endswith("Changed “Buy paint”: state_key todo → done.")
+
+
+def test_corrected_call_with_a_tool_name_is_the_same_call() -> None:
+    named = json.loads(
+        json.dumps(REFUSED).replace('"op": "onto.task.update", "args"', '"op": "update_onto_task", "args"')
+    )
+    messages = [*MARK_DONE, *build_exec("onto.task.update", named, task_id=BUY["id"], status="done")]
+
+    assert get_exec(ask(messages)) == ("onto.task.update", {"task_id": BUY["id"], "state_key": "done"})
 
 
 def test_question_after_a_call_that_waits_is_a_message_of_the_user() -> None:
