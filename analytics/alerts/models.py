@@ -114,7 +114,7 @@ class Alert(models.Model):
     is_announced = models.BooleanField(
         default=False,
         db_default=True,
-        help_text="Whether a message said that it is open. Then one says that it closed.",
+        help_text="Whether a message said that it is open, so that one says that it closed.",
     )
     silenced_until = models.DateTimeField(null=True, blank=True)
     silence_reason = models.CharField(max_length=300, blank=True)

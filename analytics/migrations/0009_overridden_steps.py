@@ -18,6 +18,6 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='alert',
             name='is_announced',
-            field=models.BooleanField(db_default=True, default=False, help_text='Whether a message said that it is open. Then one says that it closed.'),
+            field=models.BooleanField(db_default=True, default=False, help_text='Whether a message said that it is open, so that one says that it closed.'),
         ),
     ]
