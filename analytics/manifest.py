@@ -7,7 +7,19 @@ from analytics.alerts import alert_job
 from analytics.events import event_log, stored_contents
 from analytics.experiments import experiment_job
 from analytics.rollout import assignment
-from core.manifest import AuditKind, Job, Manifest
+from core.manifest import AuditKind, Job, Manifest, Verbs
+
+EXPERIMENT_VERBS: Verbs = {
+    "decision": {"ship": "shipped", "drop": "dropped"},
+    "state": {"running": "started", "stopped": "stopped"},
+    "step": {None: "went to its next step"},
+    "hold_reason": {"": "goes on by itself again", None: "held"},
+}
+ALERT_VERBS: Verbs = {
+    "is_open": {True: "opened", False: "closed"},
+    "silenced_until": {None: "silenced"},
+    "is_silenced": {False: "no longer silenced"},
+}
 
 MANIFEST = Manifest(
     jobs=[
@@ -23,13 +35,13 @@ MANIFEST = Manifest(
     audit_kinds={
         "flag": AuditKind("flag"),
         "cohort": AuditKind("cohort"),
-        "experiment": AuditKind("experiment"),
+        "experiment": AuditKind("experiment", verbs=EXPERIMENT_VERBS),
         "price": AuditKind("model price"),
         "subject": AuditKind("subject"),
         "report": AuditKind("report"),
         "view": AuditKind("saved view"),
         "contents": AuditKind("stored contents"),
-        "alert": AuditKind("alert"),
+        "alert": AuditKind("alert", verbs=ALERT_VERBS),
         "alert_rule": AuditKind("alert rule"),
     },
     areas={

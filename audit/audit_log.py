@@ -103,7 +103,17 @@ def find_versions(entries: Iterable[AuditEntry]) -> set[str]:
 def describe_entry(entry: AuditEntry, releases: Mapping[str, str] = NO_NAMES) -> str:
     """Return what was done, such as "cohort copy-b changed". `releases` are the names of releases by version."""
     kind = "" if entry.kind == "sign_in" else entry.kind_label
-    return f"{kind} {_name_version(entry.name, releases)} {entry.get_action_display()}".strip()
+    return f"{kind} {_name_version(entry.name, releases)} {describe_action(entry)}".strip()
+
+
+def describe_action(entry: AuditEntry) -> str:
+    """Return the verb of an entry, such as "changed", or what its kind calls such a change."""
+    declared = manifest.get().audit_kinds.get(entry.kind)
+    if declared is not None and entry.action == AuditEntry.Action.CHANGED:
+        for name, verbs in declared.verbs.items():
+            if name in entry.changes and (verb := verbs.get(entry.changes[name][1], verbs.get(None, ""))):
+                return verb
+    return str(entry.get_action_display())
 
 
 def describe_changes(entry: AuditEntry, releases: Mapping[str, str] = NO_NAMES) -> str:

@@ -21,6 +21,7 @@ from core.handler_contract import EmbeddedUpstream
 SubjectFinder = Callable[[Any], str]  # takes a user; whose class can be imported only once the apps are loaded
 # Takes a request and the text; returns the GoToResults that this user may see (core/admin/site.py).
 GoToSource = Callable[[HttpRequest, str], Iterable[Any]]
+Verbs = Mapping[str, Mapping[Any, str]]  # of changes in the audit log
 JobFunction = Callable[[datetime], bool]  # takes the time; returns whether more work is left, so that it runs again
 
 
@@ -35,10 +36,15 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class AuditKind:
-    """A kind of audit log entries: its words, and the permission to see them if it differs from that of the log."""
+    """A kind of audit log entries: its words, and the permission to see them if it differs from that of the log.
+
+    `verbs` say what a change is called, by the field and its new value, the most important first: {"is_on": {True:
+    "started"}}. None stands for all other values.
+    """
 
     label: str
     permission: str = ""
+    verbs: Verbs = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

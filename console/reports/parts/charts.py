@@ -61,7 +61,7 @@ def _iter_cohort_changes(days: Sequence[date], cohort: str) -> Iterator[_Happeni
         entries = entries.filter(name=cohort)
     for entry in reversed(entries.order_by("-time", "-id")[:MAX_COHORT_CHANGES]):
         changes = audit_log.describe_changes(entry)
-        text = f"{entry.name}: {changes}" if changes else f"{entry.name} {entry.get_action_display()}"
+        text = f"{entry.name}: {changes}" if changes else f"{entry.name} {audit_log.describe_action(entry)}"
         yield _Happening(entry.time, ChartMarker(entry.name, text))
 
 

@@ -32,3 +32,21 @@ def test_releases_are_named() -> None:
     assert audit_log.find_versions([entry]) == {old, new}
     assert audit_log.describe_changes(entry, {old: "r1", new: "r2 Plainer"}) == "live r1 → r2 Plainer"
     assert audit_log.describe_changes(entry) == f"live {'a' * 12} → {'b' * 12}"
+
+
+@pytest.mark.parametrize(
+    ("kind", "changes", "text"),
+    [
+        ("alert", {"is_open": [False, True]}, "alert x opened"),
+        ("alert", {"is_open": [True, False]}, "alert x closed"),
+        ("alert", {"silenced_until": [None, "2030-01-01T10:00"]}, "alert x silenced"),
+        ("experiment", {"state": ["draft", "running"], "step_ends_at": [None, ""]}, "experiment x started"),
+        ("experiment", {"state": ["running", "decided"], "decision": ["", "ship"]}, "experiment x shipped"),
+        ("experiment", {"step": [0, 1]}, "experiment x went to its next step"),
+        ("experiment", {"hold_reason": ["", "Too few users."]}, "experiment x held"),
+        ("experiment", {"owner": ["ana", "ben"]}, "experiment x changed"),
+        ("cohort", {"is_on": [True, False]}, "cohort x changed"),
+    ],
+)
+def test_change_is_called_by_what_happened(kind: str, changes: dict[str, Any], text: str) -> None:
+    assert audit_log.describe_entry(AuditEntry(kind=kind, name="x", action="changed", changes=changes)) == text
