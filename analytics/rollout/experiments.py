@@ -144,6 +144,15 @@ class Experiment(models.Model):
         return fields | {"flag": self.flag_id, "share": float(self.share), "arms": arms}
 
 
+def build_ended_arm_filter(prefix: str = "") -> Q:
+    """Return the condition of arms of an experiment that is over, but for those that were shipped to a cohort.
+
+    `prefix` leads to the cohort: "cohorts__".
+    """
+    ended = [Experiment.State.STOPPED, Experiment.State.DECIDED]
+    return Q(**{f"{prefix}is_on": False, f"{prefix}experiment__state__in": ended})
+
+
 class ExperimentResult(models.Model):
     """The figures of an experiment at a time: the newest is written again each minute, one an hour is kept."""
 

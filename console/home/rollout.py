@@ -14,6 +14,7 @@ from analytics.flags import Surface
 from analytics.reports import totals
 from analytics.reports.report_filter import NO_COHORT, ReportFilter
 from analytics.reports.totals import Totals
+from analytics.rollout.experiments import Experiment
 from analytics.rollout.models import Cohort
 from console.home.attention import NamedLink
 from console.reports.parts.verdicts import EVERYONE_ELSE, VerdictBox
@@ -23,6 +24,7 @@ from core.text.display import format_time
 from registry.models import Agent, Group, Pin
 
 MAX_COHORTS = 20
+State = Experiment.State
 SHOW_STOPS = timedelta(days=7)
 TONE_ORDER = ("bad", "warning", "good", "neutral")  # what needs somebody first
 
@@ -55,13 +57,11 @@ def build_rollout(request: HttpRequest) -> dict[str, Any]:
     cohorts_by_name = {
         cohort.name: cohort for cohort in Cohort.objects.select_related("flag", "experiment").prefetch_related("rules")
     }
-    active_names = [cohort.name for cohort in cohorts_by_name.values() if cohort.is_on and cohort.flag.is_on][
-        :MAX_COHORTS
-    ]
-    names = [
-        *active_names,
-        *[name for name in totals_by_cohort if name not in (*active_names, NO_COHORT)][:MAX_COHORTS],
-    ]
+    arms = {name: cohort.experiment for name, cohort in cohorts_by_name.items() if _is_arm(cohort)}
+    active = [cohort for cohort in cohorts_by_name.values() if cohort.is_on and cohort.flag.is_on]
+    active_names = [cohort.name for cohort in active if cohort.name not in arms][:MAX_COHORTS]
+    left_out = {*active_names, *arms, NO_COHORT}
+    names = [*active_names, *[name for name in totals_by_cohort if name not in left_out][:MAX_COHORTS]]
     variants = {cohorts_by_name[name].variant for name in active_names}
     variant_names = name_variants(variants)
     first = _find_first(cohorts_by_name.values())
@@ -73,6 +73,7 @@ def build_rollout(request: HttpRequest) -> dict[str, Any]:
         if cohort.name in active_names and cohort.name in totals_by_cohort:
             decision = cohort_facts.decide(cohorts_by_name[cohort.name], scope, totals_by_cohort)
             cohorts[position] = cohort._replace(verdict=decision.box)
+    cohorts += _summarize_experiments(arms, totals_by_cohort)
     cohorts.sort(key=lambda each: TONE_ORDER.index(each.verdict.tone if each.verdict else "neutral"))
     remainder = (
         [CohortSummary(EVERYONE_ELSE, "", "defaults", "", totals_by_cohort.get(NO_COHORT, Totals()))] if cohorts else []
@@ -134,3 +135,24 @@ def _find_first(cohorts: Iterable[Cohort]) -> set[Cohort]:
         if cohort.is_on:
             by_flag.setdefault(cohort.flag_id, cohort)
     return set(by_flag.values())
+
+
+def _is_arm(cohort: Cohort) -> bool:
+    """Return whether a cohort is an arm that changes with its experiment. A shipped one is a cohort as any other."""
+    return cohort.experiment is not None and not (cohort.is_on and cohort.experiment.state == State.DECIDED)
+
+
+def _summarize_experiments(
+    arms: Mapping[str, Experiment | None], totals_by_cohort: Mapping[str, Totals]
+) -> list[CohortSummary]:
+    """Return the experiments that run, each with the totals of all its arms. Its page compares them."""
+    summaries: dict[str, CohortSummary] = {}
+    for name, experiment in arms.items():
+        if experiment is None or experiment.state != State.RUNNING:
+            continue
+        link = reverse("admin:analytics_experiment_change", args=[experiment.pk])
+        share = f"{experiment.step_percent or float(experiment.share):g}%"
+        summary = summaries.get(experiment.name) or CohortSummary(experiment.name, link, "experiment", share, Totals())
+        totals_of_all = summary.totals + totals_by_cohort.get(name, Totals())
+        summaries[experiment.name] = summary._replace(totals=totals_of_all)
+    return list(summaries.values())[:MAX_COHORTS]

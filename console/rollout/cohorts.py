@@ -1,11 +1,13 @@
 """The page of cohorts, with their rules."""
 
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
 from django import forms
 from django.contrib import admin, messages
+from django.contrib.admin import SimpleListFilter
 from django.contrib.admin.actions import delete_selected
 from django.contrib.admin.utils import unquote
 from django.contrib.admin.views.main import ChangeList
@@ -21,6 +23,7 @@ from analytics.flags import FLAGS, FlagKey
 from analytics.reports.report_filter import NO_COHORT
 from analytics.rollout import impact
 from analytics.rollout.evaluation import Rollout
+from analytics.rollout.experiments import build_ended_arm_filter
 from analytics.rollout.models import MAX_VALUE_LENGTH, Assignment, Cohort, CohortRule
 from console.log_pages import AuditedAdmin
 from console.reports.parts.verdicts import EVERYONE_ELSE
@@ -55,6 +58,23 @@ class CohortChangeList(ChangeList):
             cohort.share_reached = shares.get(cohort.name)
 
 
+class EndedArmsFilter(SimpleListFilter):
+    """Leaves out the arms of experiments that are over, unless they are asked for."""
+
+    title, parameter_name = "ended arms", "ended_arms"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> Any:
+        return [("shown", "Shown")]
+
+    def choices(self, changelist: Any) -> Iterator[Any]:
+        left_out, *others = super().choices(changelist)
+        yield {**left_out, "display": "Left out"}
+        yield from others
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Cohort]) -> QuerySet[Cohort]:
+        return queryset if self.value() else queryset.exclude(build_ended_arm_filter())
+
+
 class CohortRuleInline(base.TabularInline[CohortRule, Cohort]):
     model = CohortRule
     line_lists = {"values": MAX_VALUE_LENGTH}
@@ -69,7 +89,7 @@ class CohortAdmin(CohortStepMixin, CohortWideningMixin, ImpactPreviewMixin, Audi
     form = CohortForm
     fields = ["name", "variant", "is_on", "percentage", "is_guarded", "listed", "note"]
     list_display = ["name", "flag", "members", "share", "variant_label", "exposed", "is_on"]
-    list_filter = ["flag", "is_on"]
+    list_filter = ["flag", "is_on", EndedArmsFilter]
     list_select_related = ["flag", "experiment"]
     search_fields = ["name", "note", "variant", "rules__trait", "rules__values"]
     go_to_order = 3

@@ -20,6 +20,7 @@ from django.views.decorators.http import require_POST
 from analytics.flags import FLAGS, FlagKey
 from analytics.rollout import holdouts, impact, models
 from analytics.rollout.evaluation import Rollout
+from analytics.rollout.experiments import build_ended_arm_filter
 from analytics.rollout.holdouts import HoldoutRefused
 from analytics.rollout.models import Flag
 from console.log_pages import AuditedAdmin
@@ -64,7 +65,8 @@ class FlagAdmin(ImpactPreviewMixin, AuditedAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Flag]:
         rows: QuerySet[Flag] = super().get_queryset(request)
-        return rows.annotate(all=Count("cohorts"), on=Count("cohorts", filter=Q(cohorts__is_on=True)))
+        shown = ~build_ended_arm_filter("cohorts__")
+        return rows.annotate(all=Count("cohorts", filter=shown), on=Count("cohorts", filter=Q(cohorts__is_on=True)))
 
     @admin.display(description="key", ordering="key")
     def flag_key(self, row: Flag) -> str:
@@ -87,9 +89,11 @@ class FlagAdmin(ImpactPreviewMixin, AuditedAdmin):
     ) -> HttpResponse:
         """Add the flag's cohorts, in the order of evaluation."""
         if flag := kwargs.get("obj"):
-            cohorts = list(flag.cohorts.prefetch_related("rules"))
+            rows = flag.cohorts.prefetch_related("rules")
+            cohorts = list(rows.exclude(build_ended_arm_filter()))
             first = next((each for each in cohorts if each.is_on), None)
             context["cohorts"] = [(each, each.describe_members(is_first=each == first)) for each in cohorts]
+            context["ended_arms"] = rows.filter(build_ended_arm_filter())
             context["may_order"] = self.has_change_permission(request, flag)
             if flag.key in set(FlagKey) and request.user.has_perm("analytics.add_cohort"):
                 context["holdout"] = holdouts.build_holdout(

@@ -331,6 +331,25 @@ def test_experiments_that_wait_for_somebody_come_first(api: Api, admin_client: H
     assert ">decided</a>" not in page
 
 
+def test_rollout_lists_experiments_and_not_their_arms(api: Api, admin_client: HttpClient) -> None:
+    at = timezone.now() - timedelta(hours=1)
+    create_experiment(at, name="runs")
+    ended = create_experiment(at, name="ended")
+    for arm in ("runs-control", "runs-b", "ended-control"):
+        add_users(arm, at, failures=[1] * 3)
+    lifecycle.stop(ended, "Enough.", by="ana", at=at)
+    while experiment_job.measure(timezone.now()):
+        pass
+
+    page = read_home(admin_client)
+
+    rollout = page[page.index('aria-label="Table of cohorts"') :]
+    assert ">runs</a>" in rollout
+    assert "10% of 60" in rollout, rollout[:3000]
+    for arm in ("runs-control", "runs-b", "ended-control", ">ended<"):
+        assert arm not in rollout
+
+
 def test_experiment_with_a_verdict_waits_for_a_decision(api: Api, admin_client: HttpClient) -> None:
     at = timezone.now() - timedelta(hours=1)
     experiment = create_experiment(at)

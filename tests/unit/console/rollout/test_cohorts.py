@@ -10,8 +10,11 @@ from django.test import Client as HttpClient
 from django.urls import reverse
 from django.utils import timezone
 
+from analytics.experiments import lifecycle
 from analytics.flags import FlagKey
 from analytics.rollout.models import Cohort, CohortRule, Subject
+from tests.support.console.admin_pages import read
+from tests.support.rows.experiment_rows import create_experiment
 
 pytestmark = pytest.mark.django_db
 
@@ -90,3 +93,18 @@ def test_cohort_page_links_to_its_results_and_exposures(admin_client: HttpClient
     assert [admin_client.get(link).status_code for link in links] == [200] * 3
     new = admin_client.get(reverse("admin:analytics_cohort_add")).content.decode()
     assert 'aria-label="Related pages"' not in new
+
+
+def test_arms_of_ended_experiments_are_left_out_unless_asked_for(admin_client: HttpClient, cohort: Cohort) -> None:
+    _, ended = (create_experiment(timezone.now(), name=name) for name in ("runs", "ended"))
+    lifecycle.stop(ended, "Enough.", by="pm", at=timezone.now())
+    list_url = reverse("admin:analytics_cohort_changelist")
+    flag_url = reverse("admin:analytics_flag_change", args=[FlagKey.SURFACE])
+
+    pages = [read(admin_client.get(url)) for url in (list_url, f"{list_url}?ended_arms=shown", flag_url)]
+
+    assert ["runs-control" in page for page in pages] == [True, True, True]
+    assert ["ended-control" in page for page in pages] == [False, True, False]
+    flag = admin_client.get(flag_url)
+    sent = {"is_on": "on", "cohort": re.findall(r'name="cohort" value="(\d+)"', flag.content.decode())}
+    assert admin_client.post(flag_url, sent).status_code == 302  # an order names all cohorts
