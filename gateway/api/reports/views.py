@@ -11,8 +11,9 @@ from django.utils import timezone
 from drf_spectacular.utils import OpenApiResponse
 from rest_framework.request import Request
 
-from analytics.reports import report_filter
-from analytics.reports.report_filter import EXACT_FIELDS, InvalidPeriod, ReportFilter
+from analytics.reports import report_filter, totals
+from analytics.reports.report_filter import EXACT_FIELDS, NO_COHORT, InvalidPeriod, ReportFilter
+from analytics.rollout.models import Cohort
 from core.text import lists
 from gateway.access.request_context import Caller
 from gateway.api import requests
@@ -25,6 +26,7 @@ from gateway.models import Scope
 from registry.jsonschema.dialect import Schema
 from registry.releases import stored_releases
 
+MAX_NAMED = 50  # cohorts in an error
 UNKNOWN_RELEASE = "No release has this version or number. Choose one as the page of a release shows it."
 
 
@@ -65,6 +67,16 @@ def _find_version(name: str, release: str) -> str:
         return str(stored_releases.find_release(release).version)
     except stored_releases.UnknownRelease:
         raise requests.build_query_error([FieldError(f"/{name}", "invalid", UNKNOWN_RELEASE)]) from None
+
+
+def _check_cohorts(scope: ReportFilter, sides: Mapping[str, str]) -> None:
+    """Raise InvalidRequestError for a cohort that does not exist and had no calls: it would be compared as zeros."""
+    called = totals.sum_by_value(scope.narrow("cohort", ""), "cohort")
+    known = {NO_COHORT, *called, *Cohort.objects.values_list("name", flat=True)}
+    names = ", ".join(sorted(name for name in known - {NO_COHORT} if name)[:MAX_NAMED])
+    problem = f"No cohort has this name. Use one of {names}, or {NO_COHORT} for users in no cohort."
+    if errors := [FieldError(f"/{side}", "invalid", problem) for side, name in sides.items() if name not in known]:
+        raise requests.build_query_error(errors)
 
 
 def _read_day(query: Mapping[str, Any], name: str) -> date | None:
@@ -164,4 +176,6 @@ class ComparisonReportView(ReportView):
         sides = {name: query[name] for name in ("first", "second") if query.get(name)}
         if by == "release":
             sides = {name: _find_version(name, value) for name, value in sides.items()}
+        else:
+            _check_cohorts(scope, sides)
         return self.render(figures.build_comparison(scope, by, sides.get("first", ""), sides.get("second", "")))

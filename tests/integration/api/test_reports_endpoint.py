@@ -83,7 +83,7 @@ def test_ops_come_in_pages(demo_activity: None, make_reader: Callable[..., Api])
     assert {row["op"] or "": (row["calls"], row["failed"]) for row in rows} == {
         op: (each.calls, each.failed) for op, each in figures.items() if each.calls
     }
-    assert next(row for row in rows if row["op"] == "onto.task.update")["field_error"]["pointer"].startswith("/")
+    assert next(row for row in rows if row["op"] == "onto.task.update")["field_error"]["path"].startswith("/")
     assert_refused(api.get("reports/ops?cursor=x"), 400, "malformed_call")
 
 
@@ -109,6 +109,15 @@ def test_comparison_has_both_sides(demo_activity: None, make_reader: Callable[..
     assert failure_rate["second"] == {"hits": side.failed, "total": side.calls, "rate": side.failure_rate}
     assert failure_rate["interval"]["low"] <= failure_rate["difference"] <= failure_rate["interval"]["high"]
     assert read_report(api, "compare?by=release&model=none")["first"] is None
+
+
+def test_unknown_cohort_is_refused_with_those_that_exist(demo_activity: None, make_reader: Callable[..., Api]) -> None:
+    response = make_reader().get("reports/compare?first=copy-a&second=gone")
+
+    assert response.status_code == 400
+    [error] = response.json()["error"]["details"]["field_errors"]
+    assert error["path"] == "/second"
+    assert "copy-a, copy-b" in error["message"]
 
 
 def test_releases_can_be_named_by_their_number(demo_activity: None, make_reader: Callable[..., Api]) -> None:
