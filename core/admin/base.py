@@ -3,9 +3,10 @@
 JSON fields accept what the API accepts and are edited with indentation. Long text columns get a full-width input.
 """
 
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from django import forms
@@ -174,6 +175,15 @@ class ModelAdmin(FormFieldMixin[Row], BaseAdmin[Row]):
                 yield f"{path}__{field.target_field.name}__exact"
         if self.date_hierarchy:
             yield from (f"{self.date_hierarchy}__{lookup}" for lookup in DATE_LOOKUPS)
+
+    def get_inline_formsets(self, *args: Any, **kwargs: Any) -> Any:
+        """Return the inlines, whose button says "Add rule" and not "Add another Rule", as Django would."""
+        formsets = super().get_inline_formsets(*args, **kwargs)
+        for each in formsets:
+            data = json.loads(each.inline_formset_data())
+            data["options"]["addText"] = f"Add {each.opts.verbose_name}"
+            each.inline_formset_data = partial(json.dumps, data)
+        return formsets
 
     def render_change_form(
         self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any

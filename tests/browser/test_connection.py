@@ -47,7 +47,7 @@ def check_page_shows_the_fields_of_the_chosen_authentication(page: Page) -> None
     assert [row.name for row in connection.secrets.all()] == ["key"]
     page.goto(f"/admin/registry/connection/{connection.pk}/change/")
     expect(secret).to_have_count(1)
-    page.get_by_text("Add another Secret").click()
+    page.get_by_text("Add secret").click()
     expect(secret.nth(1)).to_be_visible()
     page.goto("/admin/registry/connection/add/")
     expect(page.locator("#id_base_url")).to_be_visible()
@@ -63,7 +63,7 @@ def check_arguments_are_added_and_removed(page: Page) -> None:
     page.locator("#id_argument-1-name").fill("limit")
 
     page.locator("tbody:has(#id_argument-0-name)").get_by_role("button", name="Remove").click()
-    page.get_by_role("button", name="Add another argument").click()
+    page.get_by_role("button", name="Add argument").click()
     page.locator("#id_argument-3-name").fill("page")
     page.locator("#id_argument-3-type").select_option("integer")
     page.locator("#id_argument-3-value").fill("two")
