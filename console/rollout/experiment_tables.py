@@ -94,9 +94,10 @@ def _show(value: float | None, text: str, link: str = "") -> ReportCell:
 
 def _build_columns(first: str, names: Mapping[str, str], limit: float, more: Sequence[str] = ()) -> list[ReportColumn]:
     control, *arms = map(capfirst, names.values())
-    columns = [ReportColumn(first), *([ReportColumn("Arm")] if len(arms) > 1 else []), ReportColumn(control, str)]
-    columns += [ReportColumn(arms[0] if len(arms) == 1 else "Arm's figure", str), ReportColumn("Difference", str)]
-    columns += [ReportColumn(f"Interval (±{limit:.0%} of the control)"), ReportColumn("Verdict")]
+    # What the figures say comes first: the other columns of a narrow window are scrolled out.
+    columns = [ReportColumn(first), *([ReportColumn("Arm")] if len(arms) > 1 else []), ReportColumn("Verdict")]
+    columns += [ReportColumn("Difference", str), ReportColumn(f"Interval (±{limit:.0%} of the control)")]
+    columns += [ReportColumn(control, str), ReportColumn(arms[0] if len(arms) == 1 else "Arm's figure", str)]
     columns += [ReportColumn(title) for title in more]
     return columns + [ReportColumn(title, only_csv=True) for title in CSV_COLUMNS]
 
@@ -127,23 +128,23 @@ def _build_guardrails(figures: Sequence[Row], names: Mapping[str, str], signal: 
     limit = _find_limit(figures)
     rows = []
     for row in figures:
-        cells = _build_cells(row, names, limit)
+        verdict = {ArmVerdict.WORSE: "Clearly worse", ArmVerdict.NONE: "No clear harm"}.get(row["verdict"], "")
+        cells = _build_cells(row, names, limit, verdict)
         ends = "Stops it" if row["kind"] == "guardrail" else signal
-        holds = {ArmVerdict.WORSE: "Clearly worse", ArmVerdict.NONE: "No clear harm"}.get(row["verdict"])
-        cells[-1] = ReportCell(holds) if holds else cells[-1]
         rows.append([_name_metric(row["metric"]), *cells, ReportCell(ends), *_build_csv_cells(row)])
     columns = _build_columns("Metric", names, limit, ["If clearly worse"])
     return ReportTable("guardrails", "Guardrails and signals", columns, rows)
 
 
-def _build_cells(row: Row, names: Mapping[str, str], limit: float) -> list[ReportCell]:
+def _build_cells(row: Row, names: Mapping[str, str], limit: float, verdict: str = "") -> list[ReportCell]:
     metric = METRICS[row["metric"]]
     arm = [ReportCell(names[row["arm"]])] if len(names) > 2 else []
     values = [_show(row[side], metric_text.format_value(metric, row[side])) for side in ("control", "value")]
+    verdict_cell = ReportCell(verdict or verdict_text.describe_change(row))
     if row["difference"] is None:
-        return [*arm, *values, ReportCell(None), ReportCell(None), ReportCell(verdict_text.describe_change(row))]
+        return [*arm, verdict_cell, ReportCell(None), ReportCell(None), *values]
     difference = _show(row["difference"], metric_text.format_difference(metric, row["difference"]))
-    return [*arm, *values, difference, _draw(row, limit), ReportCell(verdict_text.describe_change(row))]
+    return [*arm, verdict_cell, difference, _draw(row, limit), *values]
 
 
 def _draw(row: Row, limit: float) -> ReportCell:
