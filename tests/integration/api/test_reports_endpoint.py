@@ -83,7 +83,7 @@ def test_ops_come_in_pages(demo_activity: None, make_reader: Callable[..., Api])
     assert {row["op"] or "": (row["calls"], row["failed"]) for row in rows} == {
         op: (each.calls, each.failed) for op, each in figures.items() if each.calls
     }
-    assert next(row for row in rows if row["op"] == "onto.task.update")["field_error"]["path"].startswith("/")
+    assert next(row for row in rows if row["op"] == "onto.task.update")["field_error"]["pointer"].startswith("/")
     assert_refused(api.get("reports/ops?cursor=x"), 400, "malformed_call")
 
 
