@@ -28,6 +28,7 @@ from notifications.recipients import find_emails
 log = logging.getLogger(__name__)
 
 BY = "guardrail"  # in the audit log
+CLEAR_P = 0.2  # of a signal; it holds below a share of alpha, so at most 0.05
 QUIET_PERIOD = timedelta(days=1)  # without a call, after which a step does not count
 
 
@@ -79,10 +80,9 @@ def _find_hold_reason(experiment: Experiment, figures: Mapping[str, Any], at: da
         counts = ", ".join(f"{name}: {count:,}" for name, count in figures["subjects"].items())
         return "The arms do not have the planned numbers of users: assignment or recording is broken.", f"{counts}."
     for each in figures["guardrails"]:
-        if each["kind"] == "signal" and each["verdict"] == ArmVerdict.WORSE:
-            reason = (
-                f"{METRICS[each['metric']].title}: clearly worse than in the control. Decide whether you accept that."
-            )
+        reason = f"{METRICS[each['metric']].title}: clearly worse than in the control. Decide whether you accept that."
+        is_held = experiment.hold_reason == reason
+        if each["kind"] == "signal" and (each["verdict"] == ArmVerdict.WORSE or (is_held and not _is_over(each))):
             return reason, f"{_describe_comparison(each)}."
     if warning := _warn_by_calls(figures):
         return warning
@@ -94,6 +94,11 @@ def _find_hold_reason(experiment: Experiment, figures: Mapping[str, Any], at: da
         text = f"It has fewer than {MIN_SUBJECTS} users a side, too few for a test. It goes on when it has more."
         return text, ""
     return "", ""
+
+
+def _is_over(signal: Mapping[str, Any]) -> bool:
+    """Return whether a signal that was worse is clearly no longer so: near its limit it would come and go."""
+    return bool(signal["p"] > CLEAR_P)
 
 
 def _warn_by_calls(figures: Mapping[str, Any]) -> tuple[str, str] | None:

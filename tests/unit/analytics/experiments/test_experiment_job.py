@@ -241,6 +241,28 @@ def test_worse_signal_holds_and_does_not_stop() -> None:
     assert "Decide whether you accept that" in experiment.hold_reason
 
 
+def test_signal_near_its_limit_holds_until_it_is_clearly_over() -> None:
+    experiment = create_experiment(NOON, steps=STEPS, guardrails=[], signals=["failure_rate"])
+    add_users("tools-control", NOON + MINUTE, failures=[1] * 25)
+    add_users("tools-b", NOON + MINUTE, failures=[7] * 25)
+    measure(experiment)
+    held = experiment.hold_reason
+    assert held.startswith("Failure rate: clearly worse")
+    states = []
+    for p in (0.06, 0.19, 0.21, 0.06):  # of the same harm, no longer significant
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(results, "update_results", lambda *_: _weaken(experiment, p))  # noqa: B023
+            measure(experiment)
+        states.append(experiment.hold_reason)
+
+    assert states == [held, held, "", ""]
+
+
+def _weaken(experiment: Experiment, p: float) -> dict[str, Any]:
+    figures = results.compute_figures(experiment, NOON + HOUR)
+    return figures | {"guardrails": [{**each, "verdict": "none", "p": p} for each in figures["guardrails"]]}
+
+
 def test_hold_is_news_once_although_its_figures_change(settings: Any) -> None:
     settings.GATEWAY_NOTIFY_URL = "https://chat.example.com/hook"
     experiment = create_experiment(NOON, steps=STEPS, guardrails=[], signals=["failure_rate"])
