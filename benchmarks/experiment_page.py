@@ -15,7 +15,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from analytics.experiments import lifecycle, results
-from analytics.experiments.lifecycle import ArmPlan
+from analytics.experiments.arm_plans import ArmPlan
 from analytics.flags import FlagKey
 from analytics.rollout.experiments import Experiment
 from analytics.rollout.models import Assignment

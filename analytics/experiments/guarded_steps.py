@@ -13,7 +13,8 @@ from django.db import transaction
 from django.utils.text import get_text_list
 
 from analytics.experiments import lifecycle
-from analytics.experiments.lifecycle import DEFAULT_STEPS, EXAMPLE_STEPS, ArmPlan, ExperimentRefused
+from analytics.experiments.arm_plans import DEFAULT_STEPS, EXAMPLE_STEPS, MAX_STEP_PERCENT, ArmPlan
+from analytics.experiments.lifecycle import ExperimentRefused
 from analytics.experiments.metrics import FAILURE_RATE
 from analytics.flags import FLAGS, FlagKey
 from analytics.rollout.experiments import Experiment
@@ -100,7 +101,7 @@ def explain_not_widenable(cohort: Cohort) -> str:
         return "It is off. Start it first."
     if cohort.variant == FLAGS[FlagKey(cohort.flag_id)].default:
         return "Its users get what everyone else gets, so there is nothing to widen."
-    if cohort.percentage >= lifecycle.MAX_STEP_PERCENT:
+    if cohort.percentage >= MAX_STEP_PERCENT:
         return f"It is at {float(cohort.percentage):g}%, so too few users are left for an equal control."
     later = Cohort.objects.filter(flag=cohort.flag, is_on=True, position__gt=cohort.position).values_list(
         "name", flat=True

@@ -5,43 +5,27 @@ never counted with what came after.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 
-from django.core.exceptions import ValidationError
 from django.db import transaction
 
 from analytics.experiments import results
+from analytics.experiments.arm_plans import ArmPlan, check_plan, divide_share, name_arms
 from analytics.experiments.interruptions import find_changed_release, find_live_change
-from analytics.experiments.metrics import METRICS
-from analytics.flags import FLAGS, LIVE, FlagKey
+from analytics.flags import LIVE, FlagKey
 from analytics.rollout import assignment
 from analytics.rollout.evaluation import BUCKETS
-from analytics.rollout.experiments import MAX_STEP_HOURS, Experiment, get_step_length
+from analytics.rollout.experiments import Experiment, get_step_length
 from analytics.rollout.models import Cohort, CohortRule, Flag
 from audit import audit_log
 
 KIND = "experiment"  # in the audit log
-CONTROL = "control"
-LETTERS = "bcdefgh"  # of the further arms
-DEFAULT_STEPS = [[1, 4], [5, 4], [25, 8], [50, 8]]  # percent, and hours
-EXAMPLE_STEPS = "1% 4 h, 5% 4 h, 25% 8 h, 50% 8 h"
-MIN_STEP_PERCENT = 100 / BUCKETS
-MAX_STEP_PERCENT = 50  # more leaves too few users for an equal control
 State, Decision = Experiment.State, Experiment.Decision
 
 
 class ExperimentRefused(Exception):
     """The experiment cannot do this now. The message says why, and what to do instead."""
-
-
-@dataclass(frozen=True, slots=True)
-class ArmPlan:
-    """An arm: what its users get, and its part of them beside the other arms."""
-
-    variant: str
-    weight: int = 1
 
 
 def set_shipper(ship: Callable[[str, str, str, datetime], None]) -> None:
@@ -118,11 +102,6 @@ def _add_arms(experiment: Experiment, arms: Sequence[ArmPlan], rules: Sequence[C
             )
             row.full_clean()
             row.save()
-
-
-def name_arms(experiment: str, number: int) -> list[str]:
-    """Return the names of the cohorts that are the arms, the control first."""
-    return [f"{experiment}-{ending}" for ending in (CONTROL, *LETTERS)[:number]]
 
 
 @transaction.atomic
@@ -329,51 +308,6 @@ def _place_arms(experiment: Experiment) -> None:
             arm.first_bucket, arm.percentage = begin, percentage
     for arm in arms:
         arm.save(update_fields=["is_on", "percentage", "first_bucket"])
-
-
-def divide_share(share: Decimal, arms: Sequence[ArmPlan | Cohort]) -> list[tuple[int, Decimal]]:
-    """Return the first bucket and the percentage of each arm: beside each other, by their weights."""
-    total, whole, weights, begin, places = int(share * 100), sum(arm.weight for arm in arms), 0, 0, []
-    for arm in arms:
-        weights += arm.weight
-        end = total * weights // whole
-        places.append((begin, Decimal(end - begin) / 100))
-        begin = end
-    return places
-
-
-def check_plan(experiment: Experiment, arms: Sequence[ArmPlan]) -> None:
-    """Raise ValidationError if an unsaved experiment cannot work with these arms."""
-    experiment.full_clean()
-    flag, problems = FlagKey(experiment.flag_id), dict[str, str]()
-    if not 2 <= len(arms) <= len(LETTERS) + 1:
-        problems["arms"] = f"Give 2 to {len(LETTERS) + 1} arms, the control first."
-    if unknown := [arm.variant for arm in arms if not FLAGS[flag].accepts(arm.variant)]:
-        problems["arms"] = f"{FLAGS[flag].title} has no variant {unknown[0]}."
-    if experiment.primary_metric not in METRICS:
-        problems["primary_metric"] = f"Choose one of {', '.join(METRICS)}."
-    for field in ("guardrails", "signals"):
-        if unknown := [name for name in getattr(experiment, field) if name not in METRICS]:
-            problems[field] = f"There is no metric {unknown[0]}. Choose from {', '.join(METRICS)}."
-    if experiment.steps:
-        problems |= _check_steps(experiment.steps, len(arms))
-    if problems:
-        raise ValidationError(problems)
-
-
-def _check_steps(steps: object, arms: int) -> dict[str, str]:
-    example = f"such as {EXAMPLE_STEPS}"
-    if not isinstance(steps, list) or not all(
-        isinstance(step, list) and len(step) == 2 and all(type(number) in (int, float) for number in step)
-        for step in steps
-    ):
-        return {"steps": f"Give percent and hours of each step, {example}."}
-    percents = [step[0] for step in steps]
-    if percents != sorted(set(percents)) or not percents[0] >= MIN_STEP_PERCENT or percents[-1] > MAX_STEP_PERCENT:
-        return {"steps": f"Percents must grow, from {MIN_STEP_PERCENT} to at most {MAX_STEP_PERCENT}, {example}."}
-    if not all(0 < hours <= MAX_STEP_HOURS for _, hours in steps):
-        return {"steps": f"A step takes up to {MAX_STEP_HOURS} hours, {example}."}
-    return {} if arms == 2 else {"steps": "Steps need two arms: the control, and what is new."}
 
 
 def _refuse(reason: str) -> None:

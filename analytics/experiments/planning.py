@@ -16,7 +16,7 @@ from typing import Any
 from django.db.models import Min, Sum
 
 from analytics.experiments import sums
-from analytics.experiments.lifecycle import ArmPlan
+from analytics.experiments.arm_plans import ArmPlan
 from analytics.experiments.metrics import METRICS, SOURCES
 from analytics.experiments.statistics import MIN_SUBJECTS, MetricEstimate, MetricKind, choose_tuning, compute_half_width
 from analytics.experiments.sums import Span

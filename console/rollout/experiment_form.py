@@ -13,7 +13,7 @@ from unfold.widgets import (
     UnfoldAdminSelectWidget,
 )
 
-from analytics.experiments.lifecycle import LETTERS, ArmPlan, name_arms
+from analytics.experiments.arm_plans import LETTERS, ArmPlan, name_arms
 from analytics.experiments.metrics import FAILURE_RATE, METRICS
 from analytics.flags import FLAGS
 from analytics.rollout.experiments import Experiment

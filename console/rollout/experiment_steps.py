@@ -15,6 +15,7 @@ from django.utils.decorators import method_decorator
 from django.views.decorators.http import require_POST
 
 from analytics.experiments import lifecycle
+from analytics.experiments.arm_plans import ArmPlan
 from analytics.experiments.lifecycle import ExperimentRefused
 from analytics.flags import FlagKey
 from analytics.rollout.experiments import Experiment
@@ -68,9 +69,7 @@ def list_steps(request: HttpRequest, experiment: Experiment, at: datetime, *, is
 def read_plan(experiment: Experiment) -> PlannedExperiment:
     """Return a saved experiment as its form would have it."""
     arms = experiment.list_arms()
-    return PlannedExperiment(
-        experiment, [lifecycle.ArmPlan(arm.variant, arm.weight) for arm in arms], list(arms[0].rules.all())
-    )
+    return PlannedExperiment(experiment, [ArmPlan(arm.variant, arm.weight) for arm in arms], list(arms[0].rules.all()))
 
 
 def _build_start(experiment: Experiment, at: datetime) -> ExperimentStep:

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from analytics.experiments import lifecycle, metric_text, planning
-from analytics.experiments.lifecycle import ArmPlan
+from analytics.experiments import metric_text, planning
+from analytics.experiments.arm_plans import ArmPlan, divide_share
 from analytics.experiments.metrics import METRICS
 from analytics.experiments.planning import HISTORY_DAYS, ExperimentPlan
 from analytics.flags import FlagKey
@@ -58,7 +58,7 @@ def describe_start(planned: PlannedExperiment, at: datetime) -> list[str]:
     """Return whom starting the experiment moves to which variant, in sentences."""
     experiment, plans = planned.experiment, planned.arms
     arms = experiment_form.build_arms(experiment, plans)
-    for arm, (begin, percentage) in zip(arms, lifecycle.divide_share(experiment.share, plans), strict=True):
+    for arm, (begin, percentage) in zip(arms, divide_share(experiment.share, plans), strict=True):
         arm.is_on, arm.first_bucket, arm.percentage = True, begin, percentage
     after = impact.apply_cohorts(arms, planned.rules)
     lines = impact_text.describe_impact(impact_text.compute_impact(FlagKey(experiment.flag_id), after, at=at))

@@ -6,7 +6,7 @@ from typing import Any
 
 from analytics.events.models import OperationEvent
 from analytics.experiments import lifecycle
-from analytics.experiments.lifecycle import ArmPlan
+from analytics.experiments.arm_plans import ArmPlan
 from analytics.flags import FlagKey
 from analytics.rollout.experiments import Experiment
 from analytics.rollout.models import Assignment

@@ -5,8 +5,9 @@ from datetime import timedelta
 import pytest
 
 from analytics.experiments import experiment_job, guarded_steps, lifecycle
+from analytics.experiments.arm_plans import DEFAULT_STEPS
 from analytics.experiments.guarded_steps import GuardedPlan
-from analytics.experiments.lifecycle import DEFAULT_STEPS, ExperimentRefused
+from analytics.experiments.lifecycle import ExperimentRefused
 from analytics.flags import FlagKey
 from analytics.rollout import assignment
 from analytics.rollout.evaluation import EvaluationContext

@@ -8,7 +8,8 @@ import pytest
 from django.core.exceptions import ValidationError
 
 from analytics.experiments import lifecycle
-from analytics.experiments.lifecycle import ArmPlan, ExperimentRefused
+from analytics.experiments.arm_plans import ArmPlan
+from analytics.experiments.lifecycle import ExperimentRefused
 from analytics.flags import FlagKey
 from analytics.rollout import assignment
 from analytics.rollout.evaluation import EvaluationContext

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from analytics.experiments import planning
-from analytics.experiments.lifecycle import ArmPlan
+from analytics.experiments.arm_plans import ArmPlan
 from analytics.experiments.planning import ArrivalCurve, ExperimentPlan, find_needed_subjects
 from analytics.experiments.statistics import ArmMoments, MetricKind, MetricTest, compare_arms
 from analytics.flags import FlagKey
