@@ -52,6 +52,7 @@ class ReleaseAction:
     permission: str
     form: type[forms.Form]
     is_permanent = False
+    takes_back = False  # whether it takes its release from users
     changes_live = False  # whether its page says which users it reaches
 
     @property
@@ -73,7 +74,7 @@ class ReleaseAction:
 
     def get_taken_back(self, release: Release) -> Release | None:
         """Return the release that the action takes from users, whose changes the draft may still have."""
-        return None
+        return release if self.takes_back else None
 
     def run_action(self, release: Release, op: str, data: Mapping[str, Any], *, by: str, at: datetime) -> str:
         """Run the action and return a success message. Raises the errors of its service."""
@@ -126,7 +127,7 @@ class WithdrawAction(ReleaseAction):
         "This release will not be served again, even to clients pinned to it, and can never be live again."
         " You can still view, compare and restore it."
     )
-    permission = "publish"
+    permission, takes_back = "publish", True
     form = WithdrawForm
     is_permanent = True
 
@@ -135,9 +136,6 @@ class WithdrawAction(ReleaseAction):
             return f"{release.withdrawn_by} withdrew it already: {release.withdrawn_reason}"
         is_live = release.activations.filter(is_live=True).exists()
         return "This release is live. Make another release live first." if is_live else ""
-
-    def get_taken_back(self, release: Release) -> Release | None:
-        return release
 
     def run_action(self, release: Release, op: str, data: Mapping[str, Any], *, by: str, at: datetime) -> str:
         lifecycle.withdraw_release(version=release.version, reason=data["reason"], by=by, at=at)
@@ -190,14 +188,11 @@ class DropAction(ReleaseAction):
     name, link_label = "drop", "Confirm that it was taken back"
     title, button = "Drop release {}", "Drop"
     lead = "This closes its experiment. Nobody reads the release, and the draft does not change."
-    permission = "publish"
+    permission, takes_back = "publish", True
     form = NoteForm
 
     def explain_refusal(self, release: Release) -> str:
         return "" if _find_stopped(release) else "No experiment with this release waits for a decision."
-
-    def get_taken_back(self, release: Release) -> Release | None:
-        return release
 
     def run_action(self, release: Release, op: str, data: Mapping[str, Any], *, by: str, at: datetime) -> str:
         if experiment := _find_stopped(release):

@@ -4,9 +4,7 @@ from decimal import Decimal
 from typing import Any
 
 from django import forms
-from django.contrib import messages
 from django.http import HttpRequest
-from django.utils import timezone
 from unfold.widgets import (
     UnfoldAdminRadioSelectWidget,
     UnfoldAdminTextareaWidget,
@@ -20,6 +18,7 @@ from console.forms import PUBLISH_ERRORS, PublishForm
 from console.releases import selection
 from core.admin.form_fields import LinesField
 from registry.models import Release
+from registry.releases import stored_releases
 from registry.releases.review import DraftReview
 from registry.reviews import cohort_release
 from registry.reviews.cohort_release import CohortPlan, CohortRefused
@@ -80,12 +79,7 @@ def release_reviewed(
     """Release the reviewed draft to a cohort and return it. Returns None and adds errors to the forms if refused."""
     try:
         release, cohort = cohort_release.release_draft_to_cohort(
-            cohort_form.to_plan(),
-            by=str(request.user),
-            at=timezone.now(),
-            seen=draft_review.version,
-            only=draft_review.selection.keys,
-            **form.get_reasons(),
+            cohort_form.to_plan(), **selection.build_release_arguments(request, draft_review, form)
         )
     except CohortRefused as error:
         cohort_form.add_error("cohort", str(error))
@@ -94,8 +88,7 @@ def release_reviewed(
     else:
         who = cohort.describe_members(is_first=not cohort.position)
         text = f"{release.short_name} is released to the cohort {cohort.name} ({who})."
-        messages.success(request, f"{text} All others stay on the live release.")
-        selection.forget_selection(request)
+        selection.finish_release(request, text)
         return cohort
     return None
 
@@ -104,8 +97,7 @@ def _suggest_name(same_release: Release | None) -> str:
     """Return a name from the number of the release that the draft becomes, or already is."""
     if same_release and same_release.number:
         return f"r{same_release.number}-first"
-    newest = Release.objects.exclude(number=None).order_by("-number").values_list("number", flat=True).first()
-    return f"r{(newest or 0) + 1}-first"
+    return f"r{stored_releases.get_next_number()}-first"
 
 
 def _describe_share(percent: int, reach: ReleaseReach) -> str:

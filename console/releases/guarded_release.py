@@ -3,9 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from django.contrib import messages
 from django.http import HttpRequest
-from django.utils import timezone
 
 from analytics.experiments import guarded_steps
 from analytics.experiments.lifecycle import ExperimentRefused
@@ -33,12 +31,7 @@ def release_reviewed(
     """Start to release the reviewed draft. Returns None and adds errors to the forms if refused."""
     try:
         release, experiment = guarded_release.release_draft_step_by_step(
-            steps_form.to_plan(),
-            by=str(request.user),
-            at=timezone.now(),
-            seen=draft_review.version,
-            only=draft_review.selection.keys,
-            **form.get_reasons(),
+            steps_form.to_plan(), **selection.build_release_arguments(request, draft_review, form)
         )
     except ExperimentRefused as error:
         steps_form.add_error("steps", str(error))
@@ -46,7 +39,6 @@ def release_reviewed(
         form.add_error(None, str(error))
     else:
         text = f"{release.short_name} is released to {experiment.step_percent:g}% of the users, and goes on by itself."
-        messages.success(request, f"{text} All others stay on the live release.")
-        selection.forget_selection(request)
+        selection.finish_release(request, text)
         return experiment
     return None

@@ -280,14 +280,8 @@ class ReviewMixin(base.ModelAdmin[Release]):
     ) -> bool:
         """Publish the reviewed draft and return whether it worked. Adds errors to the form."""
         try:
-            release = reviewed_publishing.publish_reviewed(
-                by=str(request.user),
-                at=timezone.now(),
-                seen=draft_review.version,
-                only=draft_review.selection.keys,
-                progress=progress,
-                **form.get_reasons(),
-            )
+            arguments = selection.build_release_arguments(request, draft_review, form)
+            release = reviewed_publishing.publish_reviewed(progress=progress, **arguments)
         except lifecycle.AlreadyLive:
             form.add_error(None, "Nothing to publish. Your draft matches the live release.")
         except PUBLISH_ERRORS as error:

@@ -8,7 +8,9 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponseRedirect
 from django.shortcuts import redirect
 from django.urls import reverse
+from django.utils import timezone
 
+from console.forms import PublishForm
 from registry.models import ReviewRequest, get_parent_path
 from registry.releases import selection
 from registry.releases.review import DraftReview
@@ -85,6 +87,18 @@ def take_step(request: HttpRequest, step: str, draft_review: DraftReview, holder
     else:
         messages.warning(request, "Select at least one change.")
     return redirect(reverse("admin:registry_release_review"))
+
+
+def build_release_arguments(request: HttpRequest, draft_review: DraftReview, form: PublishForm) -> dict[str, Any]:
+    """Return what releasing the selected changes needs to know, to whomever they go."""
+    reviewed = {"seen": draft_review.version, "only": draft_review.selection.keys, **form.get_reasons()}
+    return {"by": str(request.user), "at": timezone.now(), **reviewed}
+
+
+def finish_release(request: HttpRequest, text: str) -> None:
+    """Say to whom the selected changes were released, and select everything again."""
+    messages.success(request, f"{text} All others stay on the live release.")
+    forget_selection(request)
 
 
 def forget_selection(request: HttpRequest) -> None:

@@ -73,6 +73,12 @@ def _find_by_number(text: str) -> Release | None:
     return Release.objects.filter(number=int(digits)).defer("content", "tokens").first()
 
 
+def get_next_number() -> int:
+    """Return the number that the next release gets, as in r13."""
+    newest = Release.objects.exclude(number=None).order_by("-number").values_list("number", flat=True).first()
+    return (newest or 0) + 1
+
+
 def get_previous_release() -> Release:
     """Return the release that was live before the current one, skipping withdrawn ones. Raises UnknownRelease."""
     live_version = Activation.objects.filter(is_live=True).values_list("release_id", flat=True).first()

@@ -1,16 +1,17 @@
 """Release the draft to a cohort before everyone reads it, and make the release live for everyone later."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
-from typing import Any
+from typing import TypeVar
 
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 
 from analytics.flags import LIVE, FlagKey
+from analytics.rollout.experiments import Experiment
 from analytics.rollout.models import Cohort, Flag
 from audit import audit_log
 from audit.models import AuditEntry
@@ -20,6 +21,8 @@ from registry.releases import lifecycle, publishing, stored_releases
 from registry.releases.stored_releases import EntryKey
 from registry.reviews import approval
 from registry.reviews.approval import PublishableSelection
+
+Reader = TypeVar("Reader", Cohort, Experiment)  # who reads a release first
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,22 +57,52 @@ def release_draft_to_cohort(
     """
     checked = approval.check_selection(by, seen=seen, only=only)
     _check_plan(plan)
-    release = freeze_checked(checked, by=by, at=at, accepted=accepted, accepted_loss=accepted_loss)
-    with transaction.atomic():
-        cohort = _save_cohort(plan, release, note=note, by=by, at=at)
-        changes = {"cohort": [None, cohort.name], "losses accepted because": [None, accepted_loss.strip() or None]}
-        record_released(release, changes | checked.audited, note=note, by=by, at=at)
-    checked.close_reviews(release, by=by, at=at)
-    return release, cohort
+    return release_checked(
+        checked,
+        lambda release: _save_cohort(plan, release, note=note, by=by, at=at),
+        reader="cohort",
+        note=note,
+        by=by,
+        at=at,
+        accepted=accepted,
+        accepted_loss=accepted_loss,
+    )
 
 
-def freeze_checked(
-    checked: PublishableSelection, *, by: str, at: datetime, accepted: str, accepted_loss: str
-) -> Release:
-    """Freeze what can be published, for some users to read. It takes seconds for thousands of ops: no transaction.
+def release_checked(
+    checked: PublishableSelection,
+    start: Callable[[Release], Reader],
+    *,
+    reader: str,
+    note: str,
+    by: str,
+    at: datetime,
+    accepted: str,
+    accepted_loss: str,
+) -> tuple[Release, Reader]:
+    """Freeze what can be published, let `start` choose who reads it, and record that under the name `reader`.
 
-    Raises CohortRefused, and the errors of `publishing.publish_draft`.
+    Freezing takes seconds for thousands of ops, so it is in no transaction. Raises CohortRefused, and the errors of
+    `publishing.publish_draft`.
     """
+    release = _freeze(checked, by=by, at=at, accepted=accepted, accepted_loss=accepted_loss)
+    with transaction.atomic():
+        started = start(release)
+        changes = {reader: [None, started.name], "losses accepted because": [None, accepted_loss.strip() or None]}
+        audit_log.record_action(
+            "release",
+            release.version,
+            AuditEntry.Action.RELEASED,
+            by=by,
+            at=at,
+            note=note,
+            changes=changes | checked.audited,
+        )
+    checked.close_reviews(release, by=by, at=at)
+    return release, started
+
+
+def _freeze(checked: PublishableSelection, *, by: str, at: datetime, accepted: str, accepted_loss: str) -> Release:
     release = publishing.freeze_draft(
         by=by, at=at, accepted=accepted, seen=checked.version, accepted_loss=accepted_loss, only=checked.only
     )
@@ -78,12 +111,6 @@ def freeze_checked(
     if stored_releases.is_live(release.version):
         raise CohortRefused("The draft matches the live release, which everyone reads already.")
     return release
-
-
-def record_released(release: Release, changes: Mapping[str, list[Any]], *, note: str, by: str, at: datetime) -> None:
-    """Record in the audit log that some users read a release. `changes` say who, and what was accepted."""
-    action = AuditEntry.Action.RELEASED
-    audit_log.record_action("release", release.version, action, by=by, at=at, note=note, changes=changes)
 
 
 def query_cohorts(release: Release) -> QuerySet[Cohort]:

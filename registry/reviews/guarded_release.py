@@ -7,11 +7,13 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 
 from analytics.experiments import lifecycle
+from analytics.experiments.arm_plans import ArmPlan, check_plan
 from analytics.experiments.guarded_steps import GuardedPlan
-from analytics.experiments.lifecycle import ArmPlan, ExperimentRefused
+from analytics.experiments.lifecycle import ExperimentRefused
 from analytics.flags import LIVE, FlagKey
 from analytics.rollout.experiments import Experiment
 from registry.models import Release
+from registry.releases import stored_releases
 from registry.releases.stored_releases import EntryKey
 from registry.reviews import approval, cohort_release
 
@@ -34,24 +36,28 @@ def release_draft_step_by_step(
     checked = approval.check_selection(by, seen=seen, only=only)
     experiment = plan.build_experiment(FlagKey.RELEASE, by=by, note=note)
     _check_plan(experiment)
-    release = cohort_release.freeze_checked(checked, by=by, at=at, accepted=accepted, accepted_loss=accepted_loss)
-    with transaction.atomic():
+
+    def start(release: Release) -> Experiment:
         arms = [ArmPlan(LIVE), ArmPlan(release.version)]
         lifecycle.start(lifecycle.create_experiment(experiment, arms, by=by, at=at), by=by, at=at)
-        changes = {
-            "experiment": [None, experiment.name],
-            "losses accepted because": [None, accepted_loss.strip() or None],
-        }
-        cohort_release.record_released(release, changes | checked.audited, note=note, by=by, at=at)
-    checked.close_reviews(release, by=by, at=at)
-    experiment.refresh_from_db()
-    return release, experiment
+        experiment.refresh_from_db()
+        return experiment
+
+    return cohort_release.release_checked(
+        checked,
+        start,
+        reader="experiment",
+        note=note,
+        by=by,
+        at=at,
+        accepted=accepted,
+        accepted_loss=accepted_loss,
+    )
 
 
 def suggest_name() -> str:
     """Return a name for the next experiment, by the number that its release gets: "r13-steps"."""
-    newest = Release.objects.exclude(number=None).order_by("-number").values_list("number", flat=True).first()
-    base = name = f"r{(newest or 0) + 1}-steps"
+    base = name = f"r{stored_releases.get_next_number()}-steps"
     count = 1
     while Experiment.objects.filter(name=name).exists():
         count += 1
@@ -74,7 +80,7 @@ def list_running() -> list[Experiment]:
 def _check_plan(experiment: Experiment) -> None:
     """Raise ExperimentRefused for a plan that cannot work, before the draft is frozen."""
     try:
-        lifecycle.check_plan(experiment, [ArmPlan(LIVE), ArmPlan(LIVE)])
+        check_plan(experiment, [ArmPlan(LIVE), ArmPlan(LIVE)])
     except ValidationError as error:
         raise ExperimentRefused(" ".join(error.messages)) from None
     with transaction.atomic():
