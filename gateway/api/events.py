@@ -95,19 +95,11 @@ def list_events(list_query: ListQuery, caller: Caller) -> Mapping[str, Any]:
     A key that is bound to a subject reads only the events of that subject.
     """
     event_log.flush()  # so that the calls this process just answered are included
-    page = list_query.page
     own_events = OperationEvent.objects.filter(NOT_TRIED_IN_ADMIN, client=caller.key.client)
     if caller.key.bound_subject:
         own_events = own_events.filter(subject=caller.key.bound_subject)
-    rows = own_events.filter(
-        page.build_filter("time", "id"),
-        **{name: list_query.query[name] for name in FILTERS if name in list_query.query},
-    )
-    matches = list(rows.order_by("-time", "-id")[: page.limit + 1])
-    shown, has_more = matches[: page.limit], len(matches) > page.limit
-    return requests.build_page(
-        [_serialize_event(event) for event in shown], (shown[-1].time, str(shown[-1].pk)) if has_more else None
-    )
+    rows = own_events.filter(**{name: list_query.query[name] for name in FILTERS if name in list_query.query})
+    return requests.build_page(rows, list_query.page, _serialize_event, time="time", key="id")
 
 
 def _serialize_event(event: OperationEvent) -> dict[str, Any]:

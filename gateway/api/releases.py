@@ -77,11 +77,8 @@ release_get = describe_endpoint(
 
 def list_releases(page: PageRequest) -> Mapping[str, Any]:
     """Return a page of releases, newest first: {results, next_cursor}. One query."""
-    rows = _query_releases().defer("content", "tokens").filter(page.build_filter("created_at", "version"))
-    matches = list(rows.order_by("-created_at", "-version")[: page.limit + 1])
-    shown, has_more = matches[: page.limit], len(matches) > page.limit
-    last = (shown[-1].created_at, shown[-1].version) if has_more else None
-    return requests.build_page([_serialize_release(release) for release in shown], last)
+    rows = _query_releases().defer("content", "tokens")
+    return requests.build_page(rows, page, _serialize_release, time="created_at", key="version")
 
 
 def get_release(version: str, caller: Caller) -> dict[str, Any]:

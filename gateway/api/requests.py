@@ -1,14 +1,14 @@
 """Read requests: the JSON body, the query string, cursors of lists and ETags."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any, cast
 
 from django.conf import settings
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest, QueryDict
 
 from core.server.environ import BODY_PROBLEM, BodyProblem
@@ -156,9 +156,16 @@ def build_query_error(errors: Sequence[FieldError]) -> InvalidRequestError:
     )
 
 
-def build_page(rows: list[dict[str, Any]], last: tuple[datetime, str] | None) -> Mapping[str, Any]:
-    """Return {results, next_cursor}; `last` is the (time, key) of the last row if more follow, else None."""
-    return {"results": rows, "next_cursor": None if last is None else _encode_cursor(*last)}
+def build_page(
+    rows: QuerySet[Any], page: PageRequest, serialize: Callable[[Any], dict[str, Any]], *, time: str, key: str
+) -> Mapping[str, Any]:
+    """Return {results, next_cursor}: a page of the rows, newest first. `time` and `key` are what orders them."""
+    matches = list(rows.filter(page.build_filter(time, key)).order_by(f"-{time}", f"-{key}")[: page.limit + 1])
+    shown = matches[: page.limit]
+    cursor = None
+    if len(matches) > page.limit:
+        cursor = _encode_cursor(getattr(shown[-1], time), str(getattr(shown[-1], key)))
+    return {"results": [serialize(each) for each in shown], "next_cursor": cursor}
 
 
 @lru_cache

@@ -141,11 +141,7 @@ experiment_get = describe_endpoint(
 
 def list_experiments(page: PageRequest) -> Mapping[str, Any]:
     """Return a page of experiments, newest first: {results, next_cursor}."""
-    rows = _query_experiments().filter(page.build_filter("created_at", "name")).order_by("-created_at", "-name")
-    matches = list(rows[: page.limit + 1])
-    shown = matches[: page.limit]
-    last = (shown[-1].created_at, shown[-1].name) if len(matches) > page.limit else None
-    return requests.build_page([_serialize_experiment(each) for each in shown], last)
+    return requests.build_page(_query_experiments(), page, _serialize_experiment, time="created_at", key="name")
 
 
 def get_experiment(key: int, caller: Caller) -> dict[str, Any]:
