@@ -14,7 +14,7 @@ from analytics.flags import FlagKey
 from analytics.rollout.models import Assignment, Subject
 from analytics.rollups import rollup_job
 from analytics.turns.models import Feedback, ToolSelection
-from demo.traffic import compared_copy, turns
+from demo.traffic import compared_copy, experiments, turns
 from demo.traffic.contents import DemoContents
 from demo.traffic.turns import DemoOp, DemoVariant, TurnGenerator
 from registry.releases import stored_releases
@@ -32,12 +32,14 @@ def exists() -> bool:
     return OperationEvent.objects.filter(client=turns.CLIENT).exists()
 
 
-def load(*, at: datetime, days: int = DAYS, turns_a_day: int = TURNS_PER_DAY) -> int:
+def load(*, at: datetime, days: int = DAYS, turns_a_day: int = TURNS_PER_DAY, with_experiments: bool = False) -> int:
     """Write `days` of activity up to `at`, and roll it up. Return the number of events; 0 if it already exists."""
     if exists():
         return 0
     event_count = write(at=at, days=days, turns_a_day=turns_a_day)
+    created = experiments.write_events(at=at) if with_experiments else []
     rollup_job.recount_from(_get_first_day(at, days), at)
+    experiments.write_results(created, at=at)
     return event_count
 
 

@@ -113,9 +113,9 @@ def draw_feedback(selection: ToolSelection) -> Feedback | None:
 class TurnGenerator:
     """Generates one turn after another; the same seed gives the same turns."""
 
-    def __init__(self, seed: int, ops: Sequence[DemoOp] = OPS) -> None:
+    def __init__(self, seed: int | str, ops: Sequence[DemoOp] = OPS) -> None:
         self._rng, self._sampler = random.Random(seed), OpSampler(ops)
-        self._number = 0
+        self._number, self._prefix = 0, "demo" if isinstance(seed, int) else seed.replace(" ", "-")
 
     def generate_turn(
         self, subject: str, variant: DemoVariant, at: datetime
@@ -123,7 +123,7 @@ class TurnGenerator:
         """Return the events of a turn that starts at `at`, and its tool selection."""
         self._number += 1
         family = self._rng.choices(MODEL_FAMILIES, [each.weight for each in MODEL_FAMILIES])[0]
-        turn = _TurnSimulation(self._rng, self._sampler, f"demo-{self._number}", subject, variant, family, at)
+        turn = _TurnSimulation(self._rng, self._sampler, f"{self._prefix}-{self._number}", subject, variant, family, at)
         turn.run()
         return turn.events, turn.build_selection()
 

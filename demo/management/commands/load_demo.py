@@ -40,7 +40,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--activity",
             action="store_true",
-            help="Also write four weeks of events and turns of demo users, and their cohorts.",
+            help="Also write four weeks of events and turns of demo users, their cohorts, and two experiments.",
         )
         parser.add_argument(
             "--domains",
@@ -75,7 +75,7 @@ class Command(BaseCommand):
             compared_copy.backdate_live_release(timezone.now())
         if cohort_names := rollout.create_comparison_cohorts(at=timezone.now()):
             self.stdout.write(f"Added the cohorts {get_text_list(cohort_names, 'and')} for the reports.")
-        event_count = activity.load(at=timezone.now())
+        event_count = activity.load(at=timezone.now(), with_experiments=True)
         if not event_count:
             self.stdout.write("The demo activity exists; nothing was changed.")
             return

@@ -6,11 +6,14 @@ import pytest
 from django.core.management import call_command
 from django.test import Client as HttpClient
 from django.urls import reverse
+from django.utils import timezone
 
 from analytics.events.models import OperationEvent
+from analytics.experiments import experiment_job
 from analytics.flags import FlagKey
 from analytics.reports.report_filter import match_cohort
 from analytics.rollout import assignment
+from analytics.rollout.experiments import Experiment
 from analytics.rollout.models import Assignment, Cohort
 from audit.models import AuditEntry
 from core.text import json_text
@@ -57,7 +60,7 @@ def test_demo_activity_creates_cohorts_once_which_the_reports_compare(api: Api, 
 
     assert "cohorts gateway-pilot, copy-a and copy-b" in load_demo("--activity")
 
-    cohorts = {cohort.name: cohort for cohort in Cohort.objects.filter(flag=FlagKey.RELEASE)}
+    cohorts = {cohort.name: cohort for cohort in Cohort.objects.filter(flag=FlagKey.RELEASE, experiment=None)}
     earlier, clearer = (Release.objects.get(version=cohorts[name].variant) for name in ("copy-a", "copy-b"))
     assert live.version not in (earlier.version, clearer.version)  # or there would be nothing to compare
     compared = {"before": earlier.version, "after": clearer.version}
@@ -83,7 +86,7 @@ def test_demo_activity_creates_cohorts_once_which_the_reports_compare(api: Api, 
 
     page = admin_client.get(reverse("admin:report_comparison")).content.decode()
 
-    for cohort in Cohort.objects.filter(flag=FlagKey.RELEASE):
+    for cohort in Cohort.objects.filter(flag=FlagKey.RELEASE, experiment=None):
         address = reverse("admin:analytics_cohort_change", args=[cohort.pk])
         assert f'<a href="{address}">{cohort.name}</a>' in page
         assert admin_client.get(address).status_code == 200
@@ -92,6 +95,21 @@ def test_demo_activity_creates_cohorts_once_which_the_reports_compare(api: Api, 
     (link,) = set(re.findall(r'href="(/admin/registry/release/compare/[^"]+)"', content))
     assert "4 ops differ" in admin_client.get(link).content.decode()
 
+    running, decided = Experiment.objects.order_by("-started_at")
+    assert [each.state for each in (running, decided)] == ["running", "decided"]
+    experiment_job.run_experiments(timezone.now())
+    pages = [
+        unescape(admin_client.get(reverse("admin:analytics_experiment_change", args=[each.pk])).content.decode())
+        for each in (running, decided)
+    ]
+    for page, direction in zip(pages, ("less than", "more than"), strict=True):
+        assert re.search(rf"Release r\d+ [^<]*fails \d+\.\d points {direction} release", page)
+        assert "split within chance" in page
+        assert "chart-band-line" in page
+    assert Experiment.objects.filter(state="running", hold_reason="").count() == 1  # the job leaves it alone
+
     Cohort.objects.filter(name="copy-a").delete()
     assert "cohorts" not in load_demo("--activity")
-    assert list(Cohort.objects.filter(flag=FlagKey.RELEASE).values_list("name", flat=True)) == ["copy-b"]
+    assert list(Cohort.objects.filter(flag=FlagKey.RELEASE, experiment=None).values_list("name", flat=True)) == [
+        "copy-b"
+    ]
