@@ -5,7 +5,7 @@ PROFILE = 300
 LOCATION = 1_000
 RELATED = 500
 HISTORY = 4_000
-TOOL_RESULTS = 1_700
+TOOL_RESULTS = 1_700  # at least; all that the other parts leave of the limit
 RESPONSE = 2_000
 HARD_LIMIT = 10_000  # all of the above together
 

@@ -9,21 +9,20 @@ from chat.context import budgets
 from chat.context.layers import PastCall, PastStep, PastTurn
 from chat.context.reads import collect_names
 from chat.context.shortening import arguments, clipping, envelopes
+from chat.context.shortening.answers import Detail, ReadableAnswer, read_answer
 from chat.context.shortening.clipping import clip
-from chat.context.shortening.json_text import dump, parse
-from chat.context.tool_results import shorten_results
+from chat.context.shortening.json_text import parse
 from core.text import token_budget
 
 MAX_OPS, MAX_ROWS = 12, 8
 MAX_SEARCHED_CHARS = 600  # of the end of an answer, for its question
 MAX_OP_CHARS, MAX_NAME_CHARS, MAX_QUESTION_CHARS = 60, 60, 300
 _QUESTION = re.compile(r"[^.!?\n]{0,400}\?(?=\s|$|[\"”’)*_])")
-__all__ = ["History", "PastTurn", "build_history", "describe_last_turn"]
+__all__ = ["History", "PastTurn", "build_history", "build_past_messages", "describe_last_turn"]
 Message = dict[str, Any]
 
-# Tokens for all results of one past turn: the first that fit are used. Only the last turn can have the largest number.
-RESULT_SIZES = (1_000, 400, 150, 0)
 MAX_ARGUMENT_TOKENS = 300  # of one past call
+TOLD = "Done before, with a tool that is not offered now: {call}. Its answer: {result}"
 SUMMARY_HEADING = "Earlier in this conversation:"
 
 
@@ -100,33 +99,53 @@ def _find_question(answer: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """Messages in the form of OpenAI's Chat Completions, oldest first. `is_cut`: something of the turns is missing."""
+    """Messages in the form of OpenAI's Chat Completions, oldest first.
+
+    `is_cut`: something of the turns is missing. `left_out`: how many of the oldest turns are missing as a whole.
+    """
 
     messages: list[Message]
     tokens: int
     is_cut: bool
+    left_out: int = 0
 
 
 def build_history(turns: Sequence[PastTurn], *, summary: str, budget: int = budgets.HISTORY) -> History:
     """Return the summary of earlier turns, if there is one, and the newest turns that fit.
 
-    The results of calls are shortened first, then the oldest turns are left out. A call is never parted from its
-    result. Some of the last turn is always sent.
+    Nothing is shortened while all of it fits. Then results lose details: in all turns before any turn loses more, the
+    oldest turn first, ids last. Then the oldest turns are left out. A call is never parted from its result. Some of the
+    last turn is always sent.
     """
     head = [_build_summary(summary, min(budgets.SUMMARY, budget // 2))] if summary.strip() else []
     room = budget - count_tokens(head)
-    kept: list[list[Message]] = []
-    is_cut = False
-    for turn in reversed(turns):
-        fitted = _fit_turn(turn, room, is_last=not kept)
-        if fitted is None:
-            is_cut = True
-            break
-        kept.append(fitted.messages)
-        room -= fitted.tokens
-        is_cut = is_cut or fitted.is_cut
-    messages = [*head, *(message for turn_messages in reversed(kept) for message in turn_messages)]
-    return History(messages, count_tokens(messages), is_cut)
+    shown = [_render(turn, Detail.WHOLE) for turn in turns]
+    tokens = [each.tokens for each in shown]
+    for detail in (Detail.ROWS, Detail.NAMES, Detail.IDS, Detail.OUTCOME):
+        for index, turn in enumerate(turns):
+            if sum(tokens) <= room:
+                break
+            if turn.steps:
+                shown[index] = _render(turn, detail)
+                tokens[index] = shown[index].tokens
+    first = 0
+    while sum(tokens[first:]) > room and first < len(turns) - 1:
+        first += 1
+    if turns and tokens[-1] > room:
+        shown[-1] = _cut_turn(turns[-1], room)
+    messages = [*head, *(message for turn in shown[first:] for message in turn.messages)]
+    return History(messages, count_tokens(messages), first > 0 or any(each.is_cut for each in shown), first)
+
+
+def build_past_messages(
+    turns: Sequence[PastTurn], *, summary: str, names: Mapping[str, str]
+) -> tuple[list[Message], dict[str, Any]]:
+    """Return the history with what the last turn did, and what the page shows of this layer."""
+    history = build_history(turns, summary=summary, budget=budgets.HISTORY - budgets.LAST_TURN)
+    last_turn = describe_last_turn(turns[-1], names) if turns else ""
+    messages = [*history.messages, *([{"role": "system", "content": last_turn}] if last_turn else [])]
+    tokens = count_tokens(messages)
+    return messages, {"name": "history", "tokens": tokens, "budget": budgets.HISTORY, "cut": history.is_cut}
 
 
 def count_tokens(messages: Sequence[Message]) -> int:
@@ -145,32 +164,23 @@ def _build_summary(summary: str, budget: int) -> Message:
     return {"role": "system", "content": f"{SUMMARY_HEADING}\n{clipping.clip_to_tokens(clipping.clean(summary), room)}"}
 
 
-def _fit_turn(turn: PastTurn, room: int, *, is_last: bool) -> History | None:
-    """Return a turn with as much of its results as fits; None if it does not fit. The last turn always does."""
-    for size in RESULT_SIZES if is_last else RESULT_SIZES[1:]:
-        turn_history = _render(turn, size)
-        if turn_history.tokens <= room:
-            return turn_history
-    return _cut_turn(turn, room) if is_last else None
-
-
 def _cut_turn(turn: PastTurn, room: int) -> History:
     """Leave out the first rounds of a turn, then cut what was said."""
     for first in range(1, len(turn.steps)):
-        shorter = _render(replace(turn, steps=turn.steps[first:]), 0)
+        shorter = _render(replace(turn, steps=turn.steps[first:]), Detail.OUTCOME)
         if shorter.tokens <= room:
             return replace(shorter, is_cut=True)
     half = max(room // 2 - budgets.MESSAGE, 0)
     user_text = clipping.clip_to_tokens(clipping.clean(turn.user_text), half) if turn.user_text else turn.user_text
     answer = clipping.clip_to_tokens(clipping.clean(turn.answer), half)
-    return replace(_render(PastTurn(user_text, (), answer), 0), is_cut=True)
+    return replace(_render(PastTurn(user_text, (), answer), Detail.WHOLE), is_cut=True)
 
 
-def _render(turn: PastTurn, result_size: int) -> History:
-    """Return the messages of a turn with its results within `result_size` tokens."""
-    results = [_parse_result(call.result) for step in turn.steps for call in step.calls]
-    texts = shorten_results(results, budget=result_size)
-    is_cut = any(text != dump(envelopes.prepare(result)) for text, result in zip(texts, results, strict=True))
+def _render(turn: PastTurn, detail: Detail) -> History:
+    """Return the messages of a turn with its results at a level of detail."""
+    results = [_read_result(call.result) for step in turn.steps for call in step.calls]
+    texts = [envelopes.reduce(result, detail) for result in results]
+    is_cut = any(text != result.text for text, result in zip(texts, results, strict=True))
     remaining = iter(texts)
     messages: list[Message] = [{"role": "user", "content": clipping.clean(turn.user_text)}] if turn.user_text else []
     for step in turn.steps:
@@ -184,23 +194,32 @@ def _render(turn: PastTurn, result_size: int) -> History:
 
 
 def _render_step(step: PastStep, texts: Iterator[str]) -> Iterator[Message]:
-    """Yield the message with the calls of a round, then a message for the result of each."""
+    """Yield the message with the calls of a round, a message for the result of each, then what is told as a text."""
+    pairs = [(call, next(texts)) for call in step.calls]
+    made = [(call, text) for call, text in pairs if not call.told_as]
     calls = [
         {
             "id": call.id,
             "type": "function",
             "function": {"name": call.name, "arguments": arguments.shorten(call.arguments, MAX_ARGUMENT_TOKENS)},
         }
-        for call in step.calls
+        for call, _ in made
     ]
-    yield {"role": "assistant", "content": clipping.clean(step.text) or None, "tool_calls": calls}
-    for call in step.calls:
-        yield {"role": "tool", "tool_call_id": call.id, "content": next(texts)}
+    text = clipping.clean(step.text) or None
+    if calls:
+        yield {"role": "assistant", "content": text, "tool_calls": calls}
+    elif text:
+        yield {"role": "assistant", "content": text}
+    for call, result in made:
+        yield {"role": "tool", "tool_call_id": call.id, "content": result}
+    told = [TOLD.format(call=call.told_as, result=result) for call, result in pairs if call.told_as]
+    if told:
+        yield {"role": "system", "content": "\n".join(told)}
 
 
-def _parse_result(text: str) -> dict[str, Any] | list[Any]:
+def _read_result(text: str) -> ReadableAnswer:
     try:
         value = parse(text)
     except ValueError:
         value = text
-    return value if isinstance(value, dict | list) else {"result": value}
+    return read_answer(value if isinstance(value, dict | list) else {"result": value})

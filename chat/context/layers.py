@@ -84,12 +84,13 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class PastCall:
-    """One call of a tool."""
+    """One call of a tool. If that is not shown any more, it is told as a text: `told_as` says in words what it was."""
 
     id: str
     name: str  # of the tool
     arguments: str  # JSON text, as the model sent it
     result: str  # JSON text
+    told_as: str = ""
 
 
 @dataclass(frozen=True, slots=True)

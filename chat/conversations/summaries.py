@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 KEPT_TURNS = 4  # that stay word for word
 SUMMARY_SECONDS = 20
 MAX_READ_TURN = 1_200  # characters of a message
-UNLIMITED = 1_000_000  # tokens
+UNLIMITED = 1_000_000  # a position after all
 SUMMARY_INSTRUCTION = (
     "Summarise this part of a conversation for the assistant that goes on with it, in at most 300 words. Keep the "
     "names of all rows with their ids, what the user decided, what was changed, and which questions are open. Add "
@@ -41,7 +41,7 @@ Count = Callable[[llm.Usage], None]
 
 
 def compress_when_long(conversation: Conversation, *, last: int) -> bool:
-    """Summarise the oldest turns if the history exceeds its budget. Return whether that was done.
+    """Summarise the oldest turns if some no longer fit into the history. Return whether that was done.
 
     `last` is the position of the last message. Without a model nothing is summarised: the oldest turns are then left
     out of the history.
@@ -53,7 +53,7 @@ def compress_when_long(conversation: Conversation, *, last: int) -> bool:
         return False
     turns = past_turns.load_past_turns(conversation, before=until + 1, learn=lambda _: None)
     recent = past_turns.load_past_turns(conversation, before=UNLIMITED, learn=lambda _: None)
-    if build_history(recent, summary=conversation.summary, budget=UNLIMITED).tokens <= budgets.HISTORY:
+    if not build_history(recent, summary=conversation.summary, budget=budgets.HISTORY - budgets.LAST_TURN).left_out:
         return False
     completion = _ask_for_summary(conversation.summary, turns)
     if completion is None:

@@ -7,8 +7,10 @@ from typing import Any
 import http_sf
 
 from chat.context.layers import TASK, Place
+from chat.context.shortening.answers import is_write
 from chat.models import ToolCall
 
+__all__ = ["is_write"]
 Status = ToolCall.Status
 CONFIRMATION_REQUIRED = "confirmation_required"
 ALREADY_DONE = "already_done"  # the beginning of the chat's warning about a write that it sent twice
@@ -18,9 +20,6 @@ USER_ACTION_REASONS = frozenset({"not_connected", "not_configured", "subject_req
 USER_ACTION = "requires_user_action"  # the detail that says it: true, or an object with the link
 HOW_TO_CONNECT = "how_to_connect"  # the detail that tells the user what to do
 LINK_SCHEMES = ("https://", "http://")
-READ_ACTIONS = frozenset(
-    {"list", "get", "search", "find", "read", "help", "run", "visit", "describe", "count", "history"}
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,11 +144,6 @@ def get_deleted_project(envelope: Mapping[str, Any]) -> str:
     operation = (envelope.get("meta") or {}).get("operation") or {}
     is_deletion = envelope.get("ok") and (operation.get("entity"), operation.get("action")) == ("project", "delete")
     return str(operation.get("entity_id", "")) if is_deletion else ""
-
-
-def is_write(operation: Mapping[str, Any]) -> bool:
-    """Whether an operation, as envelopes describe it, changes something."""
-    return operation.get("action") not in READ_ACTIONS
 
 
 def remove_tokens(answer: Mapping[str, Any]) -> dict[str, Any]:

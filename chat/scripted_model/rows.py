@@ -33,7 +33,7 @@ class Row:
 def read_rows(outcome: ScriptedOutcome) -> list[Row]:
     """Return the rows of a result, in order: of a list, a search, a get or a write.
 
-    In an old result, the chat may have left only the id and the title of the row.
+    In an old result, the chat may have left only the id and the title of the row, or only the ids of the rows.
     """
     result = outcome.result
     if isinstance(result.get("id"), str):
@@ -48,7 +48,9 @@ def _iterate_rows(result: dict[str, Any]) -> Iterator[Row]:
         if key != "results" and key not in _KIND_BY_KEY:
             continue
         for item in value if isinstance(value, list) else [value]:
-            if isinstance(item, dict) and isinstance(item.get("id"), str):
+            if isinstance(item, str) and isinstance(value, list):
+                yield Row(_KIND_BY_KEY.get(key, ""), item, "", {})
+            elif isinstance(item, dict) and isinstance(item.get("id"), str):
                 kind = str(item.get("type", "")) if key == "results" else _KIND_BY_KEY[key]
                 title = item.get("title") or item.get("name") or item.get("text") or ""
                 yield Row(kind, item["id"], str(title), shared | item)

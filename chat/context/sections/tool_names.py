@@ -14,11 +14,24 @@ class ToolNames:
     """The tools of a toolset, in any provider's format."""
 
     def __init__(self, toolset: Mapping[str, Any]) -> None:
-        shown = {_get_name(tool) for tool in toolset.get("tools") or ()}
+        self._shown = shown = {_get_name(tool) for tool in toolset.get("tools") or ()}
         self._tool_by_op = {
             each["op"]: name for name, each in (toolset.get("ops") or {}).items() if name in shown and "op" in each
         }
         self._runs_paths = EXEC_TOOL in shown and toolset.get("surface") in SURFACES_WITH_PATHS
+        self._runs_tool_names = EXEC_TOOL in shown and toolset.get("surface") not in SURFACES_WITH_PATHS
+
+    def shows(self, name: str) -> bool:
+        """Return whether the model is shown a tool."""
+        return name in self._shown
+
+    def runs(self, op: str) -> bool:
+        """Return whether tool_exec is shown and takes an op by this name: its path, or on discovery its tool's name."""
+        return self._runs_paths if "." in op else self._runs_tool_names
+
+    def find_tool(self, op: str) -> str | None:
+        """Return the name of the tool that runs an op, None if it is not shown."""
+        return self._tool_by_op.get(op)
 
     def find(self, op: str) -> str | None:
         """Return what the model calls an op by: the name of its tool, else its path; None if neither is shown."""

@@ -4,12 +4,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from chat.context.shortening.columns import ESSENTIAL
 from chat.context.shortening.json_text import dump
 
 MAX_DEPTH = 12  # deeper values are shortened only as a whole
-
-# What names a row or says what a call did. These members stay.
-ESSENTIAL = frozenset(("op", "ok", "error", "id", "name", "title", "path", "type", "kind", "message", "shown"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +37,11 @@ class Node:
         del self.parent[self.key]
 
 
-def find_longest_list(root: dict[str, Any]) -> Node | None:
-    """Return the longest list that has more than one element, or None."""
-    return _find_longest(root, lambda node: isinstance(node.value, list) and len(node.value) > 1)
+def find_longest_list(root: dict[str, Any], *, is_wanted: Callable[[list[Any]], bool] = bool) -> Node | None:
+    """Return the longest list that has more than one element and is wanted, or None."""
+    return _find_longest(
+        root, lambda node: isinstance(node.value, list) and len(node.value) > 1 and is_wanted(node.value)
+    )
 
 
 def find_longest_text(root: dict[str, Any], *, over: int) -> Node | None:

@@ -66,7 +66,8 @@ def _find_most_urgent(request: Request, days: Days) -> str | None:
     lower = request.intent.message.lower()
     is_about_shown = THESE.search(lower) or not (request.intent.kind or TO_DO.search(lower))
     rows = [row for row in request.shown_rows if row.id]
-    if not (rows and is_about_shown and MOST.search(lower)):
+    is_about_other_days = bool(days.parse_range(lower))
+    if not (rows and is_about_shown and MOST.search(lower)) or is_about_other_days:
         return None
     return f"Of these, this one comes first:\n\n- {describe_row(min(rows, key=_get_urgency), days)}"
 

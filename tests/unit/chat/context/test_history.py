@@ -102,14 +102,41 @@ def test_build_history_leaves_out_the_oldest_turns_first() -> None:
     assert history.is_cut
 
 
-def test_build_history_shortens_old_results_by_whole_rows_before_it_leaves_out_turns() -> None:
-    turns = [_turn(f"Question {number}", _call(number, result=_list_result(100))) for number in range(6)]
+def _read_results(history: History) -> list[dict[str, Any]]:
+    return [json.loads(message["content"]) for message in history.messages if message["role"] == "tool"]
+
+
+def test_build_history_shortens_nothing_while_all_fits() -> None:
+    turns = [_turn(f"Question {number}", _call(number, result=_list_result(20))) for number in range(7)]
     history = _build(turns)
-    results = [json.loads(message["content"]) for message in history.messages if message["role"] == "tool"]
-    assert len(results) == 6
-    assert all("of 100" in result["shown"] for result in results)
-    assert len(results[-1]["result"]["tasks"]) > len(results[0]["result"]["tasks"]) > 1
-    assert history.is_cut
+    assert all(result == json.loads(_list_result(20)) for result in _read_results(history))
+    assert (history.is_cut, history.left_out) == (False, 0)
+
+
+def test_build_history_shortens_the_oldest_results_first_and_keeps_ids_longest() -> None:
+    count = 40
+    turns = [_turn(f"Question {number}", _call(number, result=_list_result(count))) for number in range(9)]
+    first, *_, last = _read_results(_build(turns))
+    ids = [f"id-{number}" for number in range(count)]
+    assert (first["result"]["tasks"], first["shown"]) == (ids, "ids only")
+    assert last == json.loads(_list_result(count))
+    turns = [_turn(f"Question {number}", _call(number, result=_list_result(count))) for number in range(25)]
+    history = _build(turns)
+    first, *_, last = _read_results(history)
+    assert first == {"op": "onto.task.list", "ok": True, "shown": "left out to save room"}
+    assert last["result"]["tasks"] == ids
+    assert (history.is_cut, history.left_out) == (True, 0)
+
+
+def test_build_history_keeps_the_outcome_of_writes() -> None:
+    operation = {"entity": "task", "action": "create", "entity_id": "t-1", "entity_name": "Buy paint"}
+    task = {"id": "t-1", "title": "Buy paint", "description": "word " * 100}
+    created = {"op": "onto.task.create", "ok": True, "result": {"task": task}, "meta": {"operation": operation}}
+    turns = [_turn("Add it", _call(0, result=json.dumps(created)))]
+    turns += [_turn(f"Question {number}", _call(number, result=_list_result(60))) for number in range(1, 25)]
+    first, *_ = _read_results(_build(turns))
+    expected = {"op": "onto.task.create", "ok": True, "id": "t-1", "name": "Buy paint"}
+    assert first == {**expected, "shown": "done"}
 
 
 def test_build_history_leaves_out_the_first_rounds_of_a_turn_that_does_not_fit() -> None:

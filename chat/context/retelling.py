@@ -1,0 +1,72 @@
+"""Tell past calls in the words of the toolset that is shown now, so that a request names its tools in one way.
+
+A conversation may have changed its surface, and a tool that was selected for an earlier message may not be there now.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from chat.context.layers import PastCall, PastStep, PastTurn
+from chat.context.sections.tool_names import EXEC_TOOL, ToolNames
+from chat.context.shortening.json_text import dump, parse
+
+BATCH_TOOL = "tool_batch"
+LOOK_UPS = ("tool_help", "discover_", "search_tools")  # what they answered is in the words of their surface
+
+
+def retell_turns(turns: Sequence[PastTurn], toolset: Mapping[str, Any]) -> list[PastTurn]:
+    """Return the turns with each call as a call of a tool that is shown, or else as a text.
+
+    Look-ups of help are left out if their tool is not shown.
+    """
+    tools = ToolNames(toolset)
+    return [replace(turn, steps=tuple(_retell_step(step, tools) for step in turn.steps)) for turn in turns]
+
+
+def _retell_step(step: PastStep, tools: ToolNames) -> PastStep:
+    calls = (_retell_call(call, tools) for call in step.calls if tools.shows(call.name) or not _is_look_up(call.name))
+    return replace(step, calls=tuple(calls))
+
+
+def _is_look_up(name: str) -> bool:
+    return name.startswith(LOOK_UPS)
+
+
+def _retell_call(call: PastCall, tools: ToolNames) -> PastCall:
+    result, arguments = _parse_object(call.result), _parse_object(call.arguments)
+    retold = replace(call, result=dump(_rename_ops(result, tools))) if result else call
+    if call.name == BATCH_TOOL or _is_look_up(call.name):
+        return retold if tools.shows(call.name) else replace(retold, told_as="several calls")
+    op = str(result.get("op") or (arguments.get("op") if call.name == EXEC_TOOL else call.name) or call.name)
+    args = arguments.get("args", {}) if call.name == EXEC_TOOL else arguments
+    sent = arguments.get("op") if call.name == EXEC_TOOL else None
+    if tools.shows(call.name) and (not isinstance(sent, str) or tools.runs(sent)):
+        return retold
+    if tool := tools.find_tool(op):
+        return replace(retold, name=tool, arguments=dump(args))
+    if tools.runs(op):
+        return replace(retold, name=EXEC_TOOL, arguments=dump({"op": op, "args": args}))
+    return replace(retold, told_as=_describe(op))
+
+
+def _rename_ops(result: dict[str, Any], tools: ToolNames) -> dict[str, Any]:
+    """Return an answer, or the answers of a batch, with each op by its name on the surface, or in words."""
+    entries = result.get("results")
+    if "batch_id" in result and isinstance(entries, list):
+        return {**result, "results": [_rename_ops(each, tools) if isinstance(each, dict) else each for each in entries]}
+    op = result.get("op")
+    return {**result, "op": tools.find(op) or _describe(op)} if isinstance(op, str) and op else result
+
+
+def _describe(op: str) -> str:
+    """Return an op in words: onto.task.list as task list."""
+    return " ".join(op.split(".")[-2:]).replace("_", " ")
+
+
+def _parse_object(text: str) -> dict[str, Any]:
+    try:
+        value = parse(text)
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}
