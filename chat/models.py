@@ -61,6 +61,12 @@ class Conversation(models.Model):
     zone = models.CharField(
         max_length=64, blank=True, default="", db_default="", help_text="The user's time zone in the last turn."
     )
+    row_ids = models.JSONField(
+        blank=True,
+        default=list,
+        db_default=models.Value([], models.JSONField()),
+        help_text="Of rows that the model knows by short handles: the first is #t1.",
+    )
     created_at = models.DateTimeField(default=timezone.now)
     updated_at = models.DateTimeField(default=timezone.now)
     deleted_at = models.DateTimeField(null=True, blank=True)

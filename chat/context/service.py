@@ -1,6 +1,7 @@
 """Load the context of a turn: one batch of reads, made into layers that fit their budgets."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -20,12 +21,21 @@ SYSTEM, LOCATION = "system", "location"
 NO_IDS = "There is no room for the ids of these rows. A list or a search has them."
 
 
-def load_context(batch: BatchCall, *, place: Place, toolset: Mapping[str, Any], at: datetime) -> Context:
+def load_context(
+    batch: BatchCall,
+    *,
+    place: Place,
+    toolset: Mapping[str, Any],
+    at: datetime,
+    shorten: Callable[[Any], Any] = lambda value: value,
+) -> Context:
     """Load the layers of a place through one batch. `toolset` is the gateway's answer, `at` an aware time.
 
-    What a failed entry should have loaded is missing, and its layer says so. Raises what `batch` raises.
+    `shorten` gives ids of rows their handles; the context's names have ids. What a failed entry should have loaded is
+    missing, and its layer says so. Raises what `batch` raises.
     """
-    results = reads.load(batch, place, at=at)
+    loaded = reads.load(batch, place, at=at)
+    results = replace(loaded, by_name=shorten(dict(loaded.by_name)))
     tools = ToolNames(toolset)
     zone = row_lines.find_zone((results.get_row(reads.PROFILE) or {}).get("time_zone"))
     now = at.astimezone(zone)
@@ -39,7 +49,7 @@ def load_context(batch: BatchCall, *, place: Place, toolset: Mapping[str, Any], 
         Layer.of_text(LOCATION, location, budget=budgets.LOCATION),
         related.build_related(results, tools, place=place.type, zone=zone, now=now),
     )
-    return Context(built, results.names, layers.measure_tools(toolset), zone)
+    return Context(built, loaded.names, layers.measure_tools(toolset), zone)
 
 
 def _describe_location(

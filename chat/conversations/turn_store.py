@@ -1,6 +1,6 @@
 """What a running turn stores. Each function is one short transaction, and gives its connection back."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from decimal import Decimal
@@ -55,6 +55,13 @@ def store_zone(conversation: Conversation, zone: str) -> None:
     """Remember the user's time zone, in which the page shows times."""
     conversation.zone = zone
     conversation.save(update_fields=["zone"])
+
+
+@gives_connection_back
+def store_row_ids(conversation: Conversation, ids: Sequence[str]) -> None:
+    """Remember the rows that have handles, in the order of these."""
+    conversation.row_ids = list(ids)
+    conversation.save(update_fields=["row_ids"])
 
 
 @gives_connection_back

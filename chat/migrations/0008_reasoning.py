@@ -3,7 +3,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("chat", "0006_sent_calls"),
+        ("chat", "0007_row_ids"),
     ]
 
     operations = [

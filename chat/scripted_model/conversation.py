@@ -7,10 +7,10 @@ from typing import Any
 
 from chat.scripted_model.outcomes import ScriptedOutcome, read_outcomes
 
-_PROJECT = re.compile(r"\bThe user looks at the project ([^\n]{1,200})\n- Id: ([0-9a-f-]{36})\b")
+_PROJECT = re.compile(r"\bThe user looks at the project ([^\n]{1,200})\n- Id: ([^\s]{1,36})")
 _TASK = re.compile(
-    r"\bThe user looks at the task ([^\n]{1,200})\n- Id: ([0-9a-f-]{36})\n(?:- (?!Project:)[^\n]*\n)*"
-    r"(?:- Project: ([^\n]{1,200}) ([0-9a-f-]{36})\b)?"
+    r"\bThe user looks at the task ([^\n]{1,200})\n- Id: ([^\s]{1,36})\n(?:- (?!Project:)[^\n]*\n)*"
+    r"(?:- Project: ([^\n]{1,200}) ([0-9a-f-]{36}|#t\d{1,6})\b)?"
 )
 
 

@@ -1,19 +1,21 @@
 """Run a turn: ask the model, run the tools that it calls, and ask again, until it answers."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from chat.context import budgets
-from chat.context.history import MAX_ARGUMENT_TOKENS
+from chat.context.handles import RowHandles, accept_handles
+from chat.context.history import MAX_ARGUMENT_TOKENS, count_tokens
 from chat.context.shortening import arguments
+from chat.context.shortening.answers import read_answer
 from chat.context.tool_results import fit_results
 from chat.events import event_writer
 from chat.gateway import envelopes
 from chat.gateway.client import GatewayClient
 from chat.models import Message, ToolCall
 from chat.turns import agents, repair
-from chat.turns.tool_plan import CUT_OFF, DISCOVER_PREFIX, NO_SUCH_TOOL
+from chat.turns.tool_plan import CUT_OFF, DISCOVER_PREFIX, NO_SUCH_TOOL, PlannedCall
 from chat.turns.tool_runner import CallOutcome, ToolRunner
 from core import llm
 from core.llm import StreamedCall, StreamedCompletion
@@ -29,6 +31,10 @@ LEGACY = "legacy"
 Finish = Message.Finish
 LAST_ROUND = "This is your last answer in this turn: call no more tools. Say what was done and what is left."
 REPEATED = "You made this call before in this turn, with the same arguments. Use its answer, or tell the user."
+UNKNOWN_ROW = (
+    "An id in the arguments is of no row in this conversation. Take it from an answer or from the context, or look the "
+    "row up."
+)
 NOW_LOADED = "{name} was not loaded. It is now: call it again if you still need it."
 
 
@@ -42,37 +48,52 @@ class ModelRound:
     notes: list[str] = field(default_factory=list)
 
 
-def build_messages(base: Sequence[dict[str, Any]], rounds: Sequence[ModelRound]) -> list[dict[str, Any]]:
+def build_messages(
+    base: Sequence[dict[str, Any]], rounds: Sequence[ModelRound], handles: RowHandles
+) -> list[dict[str, Any]]:
     """Return the messages of the next request: those before the turn's first answer, and its rounds.
 
-    The results of all rounds share one budget of tokens; the newest get room first. Arguments are whole in the last
-    round, where the model may have to correct them.
+    All ids of rows are replaced by their handles. The results of all rounds share the tokens that the other messages
+    leave of the limit; if they do not fit as a whole, arguments of earlier rounds are shortened first. Tool definitions
+    come on top, because they depend on the surface.
     """
-    results = fit_results([outcome.answer for each in rounds for outcome in each.outcomes])
-    messages, at = list(base), 0
+    before = [handles.shorten_message(message) for message in base]
+    answers = [handles.shorten_value(outcome.answer) for each in rounds for outcome in each.outcomes]
+    seen = sum(len(each.outcomes) for each in rounds[:-1])
+    for max_tokens in (None, MAX_ARGUMENT_TOKENS):
+        messages = [*before, *_build_rounds(rounds, handles, max_tokens)]
+        room = max(budgets.HARD_LIMIT - budgets.RESPONSE - count_tokens(messages), budgets.TOOL_RESULTS)
+        texts = fit_results(answers, budget=room, seen=seen)
+        if texts == [read_answer(answer).text for answer in answers]:
+            break
+    remaining = iter(texts)
+    return [
+        {**each, "content": next(remaining)} if position >= len(before) and each["role"] == "tool" else each
+        for position, each in enumerate(messages)
+    ]
+
+
+def _build_rounds(
+    rounds: Sequence[ModelRound], handles: RowHandles, max_tokens: int | None
+) -> Iterator[dict[str, Any]]:
+    """Yield the messages of rounds with the contents of results to come. The last round has its arguments whole.
+
+    There, the model may have to correct them. Others have at most `max_tokens`, if that is a number.
+    """
     for each in rounds:
-        calls = [
-            {
-                "id": outcome.planned.call.id,
-                "type": "function",
-                "function": {
-                    "name": outcome.planned.call.name,
-                    "arguments": _shorten(outcome.planned.json_arguments, is_last=each is rounds[-1]),
-                },
-            }
-            for outcome in each.outcomes
-        ]
-        messages.append({"role": "assistant", "content": each.text or None, "tool_calls": calls})
-        for outcome in each.outcomes:
-            messages.append({"role": "tool", "tool_call_id": outcome.planned.call.id, "content": results[at]})
-            at += 1
+        limit = None if each is rounds[-1] else max_tokens
+        calls = [_build_call(outcome.planned, handles, limit) for outcome in each.outcomes]
+        yield handles.shorten_message({"role": "assistant", "content": each.text or None}) | {"tool_calls": calls}
+        for call in calls:
+            yield {"role": "tool", "tool_call_id": call["id"], "content": ""}
         if each.notes:
-            messages.append({"role": "system", "content": "\n".join(each.notes)})
-    return messages
+            yield handles.shorten_message({"role": "system", "content": "\n".join(each.notes)})
 
 
-def _shorten(json_arguments: str, *, is_last: bool) -> str:
-    return json_arguments if is_last else arguments.shorten(json_arguments, MAX_ARGUMENT_TOKENS)
+def _build_call(planned: PlannedCall, handles: RowHandles, max_tokens: int | None) -> dict[str, Any]:
+    args = handles.shorten(planned.json_arguments)
+    args = args if max_tokens is None else arguments.shorten(args, max_tokens)
+    return {"id": planned.call.id, "type": "function", "function": {"name": planned.call.name, "arguments": args}}
 
 
 @dataclass(slots=True)
@@ -84,6 +105,7 @@ class TurnLoop:
     toolset: Mapping[str, Any]
     line: llm.ModelLine
     get_text_length: Callable[[], int]
+    handles: RowHandles
     base: Sequence[dict[str, Any]] = ()
     earlier: Sequence[ModelRound] = ()
     tool_misses: list[str] = field(default_factory=list)
@@ -128,7 +150,8 @@ class TurnLoop:
 
     def _ask(self, rounds: Sequence[ModelRound], *, is_last: bool) -> StreamedCompletion:
         whole_turn = [*self.earlier, *rounds]
-        messages = build_messages(self.base, whole_turn)
+        messages = build_messages(self.base, whole_turn, self.handles)
+        self.handles.store_new()
         with_calls = (each for each in messages[len(self.base) :] if each["role"] == "assistant")
         for message, each in zip(with_calls, whole_turn, strict=True):
             if each.reasoning:  # sent only to endpoints that want it back
@@ -137,13 +160,13 @@ class TurnLoop:
             messages.append({"role": "system", "content": LAST_ROUND})
         if rounds and self.get_text_length():
             self.line.on_text("\n\n")  # between what it wrote before its calls and what it writes now
-        tools = [] if is_last else self.toolset["tools"]
+        tools = [] if is_last else accept_handles(self.toolset["tools"])
         return self.line.ask(messages, tools=tools, max_tokens=budgets.RESPONSE)
 
     def _run_calls(self, answer: StreamedCompletion, round: int, seen: list[tuple[str, str]]) -> list[CallOutcome]:
         length = self.get_text_length()
         shown = {each["function"]["name"] for each in self.toolset["tools"]}
-        calls = [self._with_new_id(call) for call in answer.tool_calls]
+        calls = [self._complete_call(call) for call in answer.tool_calls]
         whole = calls[:-1] if answer.is_cut_off else calls
         refusals = {index: text for index, call in enumerate(whole) if (text := self._refuse(call, shown, seen))}
         if answer.is_cut_off:
@@ -159,11 +182,14 @@ class TurnLoop:
                 answered.append(next(outcomes))
         return answered
 
-    def _with_new_id(self, call: StreamedCall) -> StreamedCall:
-        """Return the call with an id that no other call has. Some servers count from 0 in each answer."""
-        new = replace(call, id=llm.create_call_id()) if call.id in self.call_ids else call
-        self.call_ids.add(new.id)
-        return new
+    def _complete_call(self, call: StreamedCall) -> StreamedCall:
+        """Return the call with ids of rows instead of handles, and with an id that no other call has.
+
+        Some servers count from 0 in each answer.
+        """
+        id = llm.create_call_id() if call.id in self.call_ids else call.id
+        self.call_ids.add(id)
+        return replace(call, id=id, arguments=self.handles.expand(call.arguments))
 
     def _refuse(self, call: StreamedCall, shown: set[str], seen: list[tuple[str, str]]) -> str:
         """Return why a call is not run, empty if it is. Ask for a wider toolset if the model was not shown the tool."""
@@ -172,6 +198,8 @@ class TurnLoop:
             return REPEATED
         if len(seen) > MAX_CALLS:
             return f"A turn has at most {MAX_CALLS} calls. Tell the user what is done and what is left."
+        if self.handles.has_unknown(call.arguments):
+            return UNKNOWN_ROW
         if call.name in shown:
             return ""
         self.tool_misses.append(call.name)

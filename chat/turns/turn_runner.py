@@ -11,9 +11,10 @@ from typing import Any
 from django.db import DatabaseError, IntegrityError, InterfaceError
 
 from chat.connections import close_connection, give_back_connection
-from chat.context import budgets
-from chat.context.history import build_history, count_tokens, describe_last_turn
+from chat.context.handles import NamedText, RowHandles
+from chat.context.history import build_past_messages
 from chat.context.layers import GLOBAL, PROJECT, Place
+from chat.context.retelling import retell_turns
 from chat.context.sections.row_lines import find_zone
 from chat.context.service import load_context
 from chat.conversations import past_turns, summaries, turn_store
@@ -109,6 +110,10 @@ class TurnRunner:
         self._loop: TurnLoop | None = None
         self._text = AnswerText()
         self._reasoning: list[str] = []
+        self._handles = RowHandles(new.conversation.row_ids, store=partial(turn_store.store_row_ids, new.conversation))
+        self._names = NamesSeen({})
+        self._shown_text = NamedText(self._handles, self._names.get, self._write_text)
+        self._shown_reasoning = NamedText(self._handles, self._names.get, self._write_reasoning)
         self._failure = TurnFailure("internal", WENT_WRONG, SEND_AGAIN, is_retryable=True)
 
     def run(self) -> None:
@@ -156,8 +161,7 @@ class TurnRunner:
         asked = decisions.load_asked_turn(self._new) if self._new.decisions else None
         toolset = self._gateway.fetch_toolset(asked.question.text if asked and asked.question else self._new.message)
         self._gateway.use_toolset(toolset["id"])
-        names = NamesSeen({})
-        keys = decisions.build_write_keys(self._new)
+        names, keys = self._names, decisions.build_write_keys(self._new)
         tools = ToolRunner(self._gateway, turn=self._turn, keys=keys, names=names, emit=self._emit, abort=self._abort)
         tools.zone = find_zone(self._conversation.zone)
         tools.use_toolset(toolset)
@@ -166,13 +170,13 @@ class TurnRunner:
             tools=tools,
             toolset=toolset,
             line=self._open_line(),
-            get_text_length=lambda: self._text.length,
+            get_text_length=self._get_text_length,
+            handles=self._handles,
         )
         decided = ""
         if asked:
-            decided = decisions.carry_out(
-                self._new, tools, write_text=self._write_text, get_text_length=lambda: self._text.length
-            )
+            write, get_length = self._write_text, self._get_text_length
+            decided = decisions.carry_out(self._new, tools, write_text=write, get_text_length=get_length)
             if not decided:
                 self._tell_context(toolset, [])
                 return Finish.ASK  # a call waits
@@ -186,8 +190,8 @@ class TurnRunner:
             Deadline.after(milliseconds=TURN_SECONDS * 1000),
             self._abort,
             self._spent.add_answer,
-            on_text=self._write_text,
-            on_reasoning=self._write_reasoning,
+            on_text=self._shown_text.add,
+            on_reasoning=self._shown_reasoning.add,
             pause=choose_pause,
         )
 
@@ -200,20 +204,17 @@ class TurnRunner:
         turns = past_turns.load_past_turns(
             self._conversation, before=before, learn=names.learn, reply="" if asked else question
         )
-        context = load_context(self._gateway.load_context, place=self._place, toolset=toolset, at=datetime.now(UTC))
+        shorten, load = self._handles.shorten_value, self._gateway.load_context
+        context = load_context(load, place=self._place, toolset=toolset, at=datetime.now(UTC), shorten=shorten)
         names.learn_names(context.names)
         if str(context.zone) != self._conversation.zone:
             turn_store.store_zone(self._conversation, str(context.zone))
-        history = build_history(turns, summary=self._conversation.summary, budget=budgets.HISTORY - budgets.LAST_TURN)
-        messages = [{"role": "system", "content": context.system_message}, *history.messages]
-        if turns and (last_turn := describe_last_turn(turns[-1], names.by_id)):
-            messages.append({"role": "system", "content": last_turn})
-        layer = {
-            "name": "history",
-            "tokens": count_tokens(messages[1:]),
-            "budget": budgets.HISTORY,
-            "cut": history.is_cut,
-        }
+        past, layer = build_past_messages(
+            [self._handles.shorten_turn(turn) for turn in retell_turns(turns, toolset)],
+            summary=self._handles.shorten(self._conversation.summary),
+            names={self._handles.shorten(id): name for id, name in names.by_id.items()},
+        )
+        messages = [{"role": "system", "content": context.system_message}, *past]
         self._tell_context(toolset, [*context.describe(), layer])
         return [*messages, {"role": "user", "content": question}] if question else messages
 
@@ -261,7 +262,13 @@ class TurnRunner:
         self._reasoning.append(delta)
         self._log.append("reasoning", {"delta": delta})
 
+    def _get_text_length(self) -> int:
+        self._shown_text.finish()
+        return self._text.length
+
     def _close_block(self) -> None:
+        self._shown_text.finish()
+        self._shown_reasoning.finish()
         if data := self._text.close_block():
             self._log.append("text", data)
 

@@ -34,8 +34,8 @@ _QUOTED = re.compile(r"[“\"«„]([^“”\"«»„]{1,300})[”\"»“]")
 _POLITE = re.compile(
     r"^(?:(?:and|ok|then|please|can you|could you|would you|i want to|i would like to|let's)\b[ ,]*)+", re.IGNORECASE
 )
-_ID = re.compile(r"\b(?:[0-9a-f]{8}-[0-9a-f-]{27}|[a-z]{1,8}-\d{1,12}|\d{1,12})\b", re.IGNORECASE)
-_UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}", re.IGNORECASE)
+_UUID = re.compile(r"#t\d{1,6}\b|[0-9a-f]{8}-[0-9a-f-]{27}", re.IGNORECASE)  # or the chat's handle of one
+_ID = re.compile(rf"{_UUID.pattern}|\b(?:[a-z]{{1,8}}-\d{{1,12}}|\d{{1,12}})\b", re.IGNORECASE)
 
 Lookup = Generator[list[ScriptedCall], list[ScriptedOutcome], str | None]
 

@@ -92,7 +92,7 @@ def test_system_prompt_says_the_day_once_if_the_toolset_says_it_too() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "has_example", "has_prompt"), [(150, True, True), (290, False, True), (900, False, False)]
+    ("words", "has_example", "has_prompt"), [(150, True, True), (270, False, True), (900, False, False)]
 )
 def test_system_prompt_leaves_out_whole_parts_to_fit(words: int, has_example: bool, has_prompt: bool) -> None:
     text = build_system_prompt(ToolNames({}), "Care. " + "word " * words, now=NOW)
