@@ -76,6 +76,7 @@ BENCHMARKS = (
         chat.measure_streams,
     ),
     Benchmark(("chat.context.tokens", "chat.context.saved"), chat.measure_context),
+    Benchmark(("chat.rows.kept",), chat.measure_rows_kept),
     Benchmark(
         tuple(f"chat.turn.{surface}.tokens" for surface in chat.TURN_SURFACES),
         chat.measure_turn_tokens,

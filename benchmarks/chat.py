@@ -32,6 +32,9 @@ from benchmarks.figures import BenchmarkFigure, compute_percentile
 from benchmarks.lab import Lab
 from benchmarks.load import Address
 from benchmarks.run_size import shorten, shrink
+from chat.context.handles import RowHandles
+from chat.context.history import PastTurn, build_past_messages
+from chat.context.layers import PastCall, PastStep
 from core.text import token_budget
 
 SCRIPTED_MESSAGE = "What is on my plate? Show my high-priority tasks."
@@ -42,6 +45,14 @@ WARM_UP_SECONDS, MEASURED_SECONDS = 4, 10
 DEMO_PROJECT = "0d9a4c1e-5b7f-4e2a-9c31-6f8e2b7d1a01"
 DEMO_SUBJECT = "demo-user"
 READ = {"op": "onto.task.list", "args": {"limit": 5}}
+MOST_ROWS = 50
+LISTS = (
+    ("onto.task.list", {"limit": MOST_ROWS}),
+    ("onto.document.list", {"limit": MOST_ROWS}),
+    ("onto.task.list", {"limit": MOST_ROWS, "sort_by": "priority"}),
+    ("onto.project.list", {"limit": MOST_ROWS}),
+    ("onto.task.list", {"limit": MOST_ROWS, "state_key": ["todo", "in_progress", "blocked"]}),
+)
 NOT_INITIAL = ("tools", "history")  # layers that are not part of the initial context
 
 # Surfaces by their names in figures, and in the evaluation: legacy selects its tools for each message.
@@ -115,6 +126,34 @@ def _evaluate_surfaces(names: Sequence[str]) -> list[dict[str, Any]]:
         command = ["manage.py", "evaluate_surfaces", f"--surfaces={','.join(names)}", "--repeats=1", f"--output={file}"]
         subprocess.run([sys.executable, *command], cwd=settings.BASE_DIR, check=True, capture_output=True)
         return list(json.loads(file.read_text())["sessions"])
+
+
+def measure_rows_kept(lab: Lab) -> list[BenchmarkFigure]:
+    """Measure which rows of lists the model can still name in the request two turns later."""
+    with _serve(lab) as bench:
+        answers = [_call(bench, op, args) for op, args in LISTS]
+    handles = RowHandles([])
+    turns = [_build_list_turn(number, answer) for number, answer in enumerate(answers)]
+    listed, readable, tokens = 0, 0, 0
+    for last in range(2, len(turns) + 1):
+        past = [handles.shorten_turn(turn) for turn in turns[:last]]
+        messages, layer = build_past_messages(past, summary="", names={})
+        request = handles.expand(orjson.dumps(messages).decode())
+        ids = [row["id"] for row in _list_rows(answers[last - 2])]
+        listed, readable = listed + len(ids), readable + sum(id in request for id in ids)
+        tokens = max(tokens, layer["tokens"])
+    against = f"{listed} rows of {len(turns) - 1} lists, each two turns before; history of at most {tokens:,} tokens"
+    return [BenchmarkFigure("chat.rows.kept", readable / listed, "share", against)]
+
+
+def _build_list_turn(number: int, answer: dict[str, Any]) -> PastTurn:
+    arguments = orjson.dumps({"op": answer["op"], "args": {"limit": MOST_ROWS}}).decode()
+    call = PastCall(f"call_{number}", "tool_exec", arguments, orjson.dumps(answer).decode())
+    return PastTurn("What is there?", (PastStep("", (call,)),), "Here is the list.")
+
+
+def _list_rows(answer: dict[str, Any]) -> list[dict[str, Any]]:
+    return next(rows for rows in answer["result"].values() if isinstance(rows, list))
 
 
 async def _serve_steady_streams(lab: Lab) -> list[BenchmarkFigure]:
@@ -205,9 +244,14 @@ def _load_complete_data(bench: ChatBench) -> list[Any]:
 
 
 def _exec(bench: ChatBench, op: str, args: dict[str, Any]) -> dict[str, Any]:
-    request = load.build_request("POST", "/api/v1/exec", _get_headers(bench), orjson.dumps({"op": op, "args": args}))
-    result: dict[str, Any] = orjson.loads(load.send_once(bench.gateway, request))["result"]
+    result: dict[str, Any] = _call(bench, op, args)["result"]
     return result
+
+
+def _call(bench: ChatBench, op: str, args: dict[str, Any]) -> dict[str, Any]:
+    request = load.build_request("POST", "/api/v1/exec", _get_headers(bench), orjson.dumps({"op": op, "args": args}))
+    envelope: dict[str, Any] = orjson.loads(load.send_once(bench.gateway, request))
+    return envelope
 
 
 @contextmanager

@@ -69,6 +69,7 @@ GOALS = {
     "chat.exec.p95_ms": FigureGoal("<", 2_000),
     "chat.context.tokens": FigureGoal("<", 1_500),
     "chat.context.saved": FigureGoal("≥", 0.7),
+    "chat.rows.kept": FigureGoal("≥", 0.95),
     "chat.turn.gateway.tokens": FigureGoal("≤", 6_000),
     "chat.turn.discovery.tokens": FigureGoal("≤", 5_000),
     "chat.turn.hybrid.tokens": FigureGoal("≤", 9_000),
