@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from chat.context import budgets
+from chat.context.history import count_tokens
 from chat.context.tool_results import fit_results
 from chat.gateway import envelopes
 from chat.gateway.client import GatewayClient, GatewayRefused, GatewayUnavailable
@@ -102,7 +104,11 @@ def run_agent(
             message: dict[str, Any] = {"role": "tool", "tool_call_id": call.id}
             messages.append(message)
             results.append((message, envelope))
-        for (message, _), content in zip(results, fit_results([answer for _, answer in results]), strict=True):
+        others = [message for message in messages if message["role"] != "tool"]
+        room = max(budgets.HARD_LIMIT - MAX_ANSWER_TOKENS - count_tokens(others), budgets.TOOL_RESULTS)
+        seen = len(results) - len(answer.tool_calls)
+        texts = fit_results([answer for _, answer in results], budget=room, seen=seen)
+        for (message, _), content in zip(results, texts, strict=True):
             message["content"] = content
 
 
