@@ -50,7 +50,7 @@ LISTS = (
     ("onto.task.list", {"limit": MOST_ROWS}),
     ("onto.document.list", {"limit": MOST_ROWS}),
     ("onto.task.list", {"limit": MOST_ROWS, "sort_by": "priority"}),
-    ("onto.project.list", {"limit": MOST_ROWS}),
+    ("onto.project.list", {"limit": 30}),
     ("onto.task.list", {"limit": MOST_ROWS, "state_key": ["todo", "in_progress", "blocked"]}),
 )
 NOT_INITIAL = ("tools", "history")  # layers that are not part of the initial context
