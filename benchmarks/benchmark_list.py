@@ -9,6 +9,7 @@ from benchmarks.experiments import chance, harm
 from benchmarks.figures import BenchmarkFigure
 from benchmarks.lab import Lab
 
+SELECTION_FIGURES = "complete elliptic reads_without_writes failed fewer_tools tokens p95".split()
 SIZE_FIGURES = tuple("publish.{}.s load.{}.s help.{}.p50_ms exec.{}.p50_ms search.{}.p95_ms memory.{}.mb".split())
 
 
@@ -63,7 +64,7 @@ BENCHMARKS = (
     ),
     Benchmark(("repair.rate", "repair.tokens_p90", "repair.tool_names.rate"), measures.measure_repairs),
     Benchmark(
-        ("selection.complete", "selection.failed", "selection.fewer_tools", "selection.tokens"),
+        tuple(f"selection{split}.{name}" for split in ("", ".held_out") for name in SELECTION_FIGURES),
         measures.measure_selection,
     ),
     Benchmark(("chat.first_token.p95_ms",), chat.measure_first_token),

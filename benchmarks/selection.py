@@ -1,28 +1,40 @@
-"""How well dynamic selection chooses tools: on labelled turns, against all tools of the context.
+"""How well dynamic selection chooses tools: on labelled conversations, against all tools of the context.
 
 A turn is complete if it has every tool that it needs, or one of each set of equal ones. What a selection lacks comes
-with an escalation: first the tools of the missing one's category, then all of the context.
+with an escalation for each missing tool. Conversations of the split "test" are held out: nothing is tuned on them.
 """
 
 import json
 import statistics
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from typing import Any
 
+from benchmarks import selection_services
 from benchmarks.figures import BenchmarkFigure
 from gateway.access.request_context import UserContext
+from gateway.toolset.conversation import ASSISTANT, MAX_MESSAGES, USER, ToolsetConversation
+from gateway.toolset.escalation import widen_toolset
 from gateway.toolset.selection import candidates, heuristics, selector
-from gateway.toolset.selection.candidates import get_category
 from gateway.toolset.shown_tools import ToolsetRequest
 from gateway.toolset.surfaces import legacy
+from registry.catalog.builder import build_catalog
 from registry.catalog.model import FULL_VISIBILITY, Catalog, CatalogOp
+from registry.files import loader
 from registry.help.typed_tools import TypedTools
 
-# {"message", "context": {"type", "entity_type"?}, "needs": [tool name, or [equal ones]], "intent"}
-TURNS = Path(__file__).parents[1] / "tests" / "data" / "selection_turns.jsonl"
+# One conversation a line: {"conversation", "split": dev|test, "language"?, "context": {"type", "entity_type"?},
+# "services"?: true if three services are connected, "turns": [{"message" (empty: the user decided by a button),
+# "needs": [tool name, or [equal ones]], "intent": read|write|mixed, "elliptic"?, "reply"?: of the assistant}]}
+CONVERSATIONS = Path(__file__).parents[1] / "tests" / "data" / "selection_turns.jsonl"
+DEV, HELD_OUT = "dev", "test"
+OTHER_LANGUAGES = "other"  # the language of conversations in none of those whose words are known
 MAX_TOKENS = 6_000  # of the definitions: the default of GATEWAY_SELECTION_TOKENS
 STEPS = 2  # escalations
+RECENT_TURNS = 2  # whose tools a chat sends
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,55 +42,114 @@ class SelectedTurn:
     """One turn: the tools selected and those of the context, with their tokens, and how many escalations it needs."""
 
     message: str
-    context: str
+    split: str
+    language: str
+    intent: str
+    is_elliptic: bool
     tools: int
+    writes: int
     tokens: int
     context_tools: int
     context_tokens: int
     missing: tuple[str, ...]  # tools that the first selection lacks
     escalations: int | None  # None: no step has all that it needs
+    milliseconds: float
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether nothing is missing. Writes in a language whose words are unknown come with an escalation."""
+        return not self.missing or (self.language == OTHER_LANGUAGES and self.intent != "read")
 
 
-def measure_selection(catalog: Catalog) -> list[BenchmarkFigure]:
-    """Return the figures of the labelled turns."""
-    turns = list(replay_turns(catalog))
-    project = [turn for turn in turns if turn.context == "project"]
+def measure_selection() -> list[BenchmarkFigure]:
+    """Return the figures of the labelled turns, those of the held-out ones under names of their own."""
+    turns = list(replay_turns())
+    return [figure for split in (DEV, HELD_OUT) for figure in _measure_split(split, turns)]
+
+
+def _measure_split(split: str, all_turns: Sequence[SelectedTurn]) -> Iterator[BenchmarkFigure]:
+    turns = [turn for turn in all_turns if turn.split == split]
+    reads = [turn for turn in turns if turn.intent == "read"]
+    elliptic = [turn for turn in turns if turn.is_elliptic]
+    name = "selection" if split == DEV else "selection.held_out"
     against = f"{len(turns)} labelled turns"
-    complete = [turn for turn in turns if turn.escalations == 0]
+    fewer = 1 - sum(turn.tools for turn in turns) / sum(turn.context_tools for turn in turns)
+    context_tokens = statistics.median(turn.context_tokens for turn in turns)
+    shares = {
+        "complete": ([turn.is_complete for turn in turns], against),
+        "elliptic": ([turn.is_complete for turn in elliptic], f"{len(elliptic)} turns that continue an earlier one"),
+        "reads_without_writes": ([not turn.writes for turn in reads], f"{len(reads)} turns that only read"),
+    }
+    for key, (values, group) in shares.items():
+        yield BenchmarkFigure(f"{name}.{key}", round(sum(values) / len(values), 3), "share", group)
     failed = [turn for turn in turns if turn.escalations is None]
-    fewer = 1 - sum(turn.tools for turn in project) / sum(turn.context_tools for turn in project)
-    tokens = statistics.fmean(turn.tokens for turn in project)
-    context_tokens = statistics.fmean(turn.context_tokens for turn in project)
-    return [
-        BenchmarkFigure("selection.complete", round(len(complete) / len(turns), 3), "share", against),
-        BenchmarkFigure("selection.failed", len(failed), "turns", f"{against}, after {STEPS} escalations"),
-        BenchmarkFigure("selection.fewer_tools", round(fewer, 3), "share", f"{len(project)} turns in a project"),
-        BenchmarkFigure("selection.tokens", round(tokens), "tokens", f"{context_tokens:,.0f} for all of the project"),
-    ]
+    yield BenchmarkFigure(f"{name}.failed", len(failed), "turns", f"{against}, after {STEPS} escalations")
+    yield BenchmarkFigure(f"{name}.fewer_tools", round(fewer, 3), "share", f"{against}, against all of the context")
+    tokens = statistics.median(turn.tokens for turn in turns)
+    yield BenchmarkFigure(f"{name}.tokens", round(tokens), "tokens", f"median; {context_tokens:,.0f} for the context")
+    slow = statistics.quantiles((turn.milliseconds for turn in turns), n=20)[-1]
+    yield BenchmarkFigure(f"{name}.p95", round(slow, 1), "ms", f"{against}, in process, without a model")
 
 
-def replay_turns(catalog: Catalog) -> Iterator[SelectedTurn]:
-    """Yield each labelled turn as heuristics select its tools."""
+def replay_turns() -> Iterator[SelectedTurn]:
+    """Yield each labelled turn as heuristics select its tools, after the turns before it."""
+    for line in CONVERSATIONS.read_text().splitlines():
+        conversation = json.loads(line)
+        catalog = build_labelled_catalog(with_services=bool(conversation.get("services")))
+        messages: list[dict[str, str]] = []
+        called: list[list[str]] = []
+        for turn in conversation["turns"]:
+            needs = [[need] if isinstance(need, str) else need for need in turn["needs"]]
+            body = {
+                "message": turn["message"],
+                "messages": messages[-MAX_MESSAGES:],
+                "recent_tools": [name for names in called[-RECENT_TURNS:] for name in names],
+            }
+            yield _replay_turn(conversation, turn, needs, ToolsetConversation.of_body(body), catalog)
+            if turn["message"]:
+                messages.append({"role": USER, "content": turn["message"]})
+            messages.append({"role": ASSISTANT, "content": turn.get("reply", "")})
+            called.append([need[0] for need in reversed(needs)])
+
+
+@cache
+def build_labelled_catalog(*, with_services: bool) -> Catalog:
+    """Return the shipped catalog, with the services of the labelled conversations or without."""
+    content = loader.read_shipped_catalog()
+    return build_catalog("v" * 64, selection_services.add_services(content) if with_services else content)
+
+
+def _replay_turn(
+    labels: dict[str, Any],
+    turn: dict[str, Any],
+    needs: Sequence[Sequence[str]],
+    conversation: ToolsetConversation,
+    catalog: Catalog,
+) -> SelectedTurn:
     tools = TypedTools.of(catalog)
-    for line in TURNS.read_text().splitlines():
-        turn = json.loads(line)
-        context = UserContext(turn["context"]["type"], entity_type=turn["context"].get("entity_type", ""))
-        request = ToolsetRequest(FULL_VISIBILITY, context, message=turn["message"])
-        pool = candidates.list_candidates(catalog, request)
-        plan = heuristics.plan_selection(request, pool, catalog)
-        chosen = selector.compose_selection(plan, pool, catalog, request, max_tokens=MAX_TOKENS).ops
-        context_ops = legacy.list_static_ops(catalog, request)
-        needs = [[need] if isinstance(need, str) else need for need in turn["needs"]]
-        yield SelectedTurn(
-            message=turn["message"],
-            context=context.type,
-            tools=len(chosen),
-            tokens=sum(tools[op.op].tokens for op in chosen),
-            context_tools=len(context_ops),
-            context_tokens=sum(tools[op.op].tokens for op in context_ops),
-            missing=tuple(need[0] for need in _find_missing(needs, chosen)),
-            escalations=_count_escalations(needs, chosen, context_ops, catalog),
-        )
+    context = UserContext(labels["context"]["type"], entity_type=labels["context"].get("entity_type", ""))
+    request = ToolsetRequest(FULL_VISIBILITY, context, conversation=conversation)
+    started = time.perf_counter()
+    pool = candidates.list_candidates(catalog, request)
+    plan = heuristics.plan_selection(request, pool, catalog)
+    chosen = selector.compose_selection(plan, pool, catalog, request, max_tokens=MAX_TOKENS).ops
+    milliseconds = (time.perf_counter() - started) * 1_000
+    context_ops = legacy.list_static_ops(catalog, request)
+    return SelectedTurn(
+        message=turn["message"] or f"({conversation.message})",
+        split=labels["split"],
+        language=labels.get("language", "en"),
+        intent=turn["intent"],
+        is_elliptic=turn.get("elliptic", False),
+        tools=len(chosen),
+        writes=sum(op.is_write for op in chosen),
+        tokens=sum(tools[op.op].tokens for op in chosen),
+        context_tools=len(context_ops),
+        context_tokens=sum(tools[op.op].tokens for op in context_ops),
+        missing=tuple(need[0] for need in _find_missing(needs, chosen)),
+        escalations=_count_escalations(needs, chosen, catalog, request),
+        milliseconds=milliseconds,
+    )
 
 
 def _find_missing(needs: Sequence[Sequence[str]], ops: Sequence[CatalogOp]) -> list[Sequence[str]]:
@@ -87,7 +158,7 @@ def _find_missing(needs: Sequence[Sequence[str]], ops: Sequence[CatalogOp]) -> l
 
 
 def _count_escalations(
-    needs: Sequence[Sequence[str]], chosen: Sequence[CatalogOp], context_ops: Sequence[CatalogOp], catalog: Catalog
+    needs: Sequence[Sequence[str]], chosen: Sequence[CatalogOp], catalog: Catalog, request: ToolsetRequest
 ) -> int | None:
     """Return how many steps a turn takes until it has all tools: one for each call of a missing tool, at most two."""
     shown = list(chosen)
@@ -98,7 +169,5 @@ def _count_escalations(
         called = catalog.find_op(missing[0][0])
         if called is None:
             return None
-        category = get_category(called)
-        wider = context_ops if step else [op for op in context_ops if get_category(op) == category]
-        shown = [*shown, called, *wider]
+        shown = widen_toolset(shown, called, catalog, request)
     return None

@@ -28,16 +28,24 @@ from gateway.api.endpoint_docs import (
 from gateway.contracts import envelopes
 from gateway.models import Scope
 from gateway.toolset import escalation, feedback, service, telemetry
-from gateway.toolset.escalation import ESCALATE_SCHEMA, STEPS
+from gateway.toolset.conversation import MESSAGE_SCHEMA, ROW_SCHEMA, build_conversation_properties
+from gateway.toolset.escalation import ESCALATE_SCHEMA
 from gateway.toolset.feedback import FEEDBACK_SCHEMA
 from gateway.toolset.selection.candidates import ToolCategory
-from gateway.toolset.selection.heuristics import Intent, SelectionMode
+from gateway.toolset.selection.heuristics import SelectionMode
+from gateway.toolset.selection.message_intent import Intent
 from gateway.toolset.service import TOOLSET_SCHEMA
 from gateway.toolset.telemetry import TELEMETRY_SCHEMA
 
 _VERSIONED = {"release": TEXT, "surface": TEXT, "cohort": {**TEXT, "description": "The cohorts that decided."}}
 COMPONENTS: dict[str, Any] = {
-    "ToolsetRequest": TOOLSET_SCHEMA,
+    "ToolsetRequest": {
+        **TOOLSET_SCHEMA,
+        "properties": TOOLSET_SCHEMA["properties"]
+        | build_conversation_properties(message=build_ref("ToolsetMessage"), row=build_ref("ToolsetRow")),
+    },
+    "ToolsetMessage": MESSAGE_SCHEMA,
+    "ToolsetRow": ROW_SCHEMA,
     "Toolset": build_object(
         {
             "id": {**TEXT, "description": "For Gateway-Toolset: keeps a turn on this surface and release, 15 minutes."},
@@ -68,12 +76,13 @@ COMPONENTS: dict[str, Any] = {
             "required": {**TEXTS, "description": "Tools without which the message cannot be answered."},
             "optional": {**TEXTS, "description": "Tools that fitted the budget, the likeliest first."},
             "added": {**TEXTS, "description": "Tools from outside the context, or added by this step."},
-            "removed": {**TEXTS, "description": "Tools of the context that are not shown."},
+            "removed": {**TEXTS, "description": "The first tools of the context that are not shown."},
+            "removed_count": {"type": "integer", "description": "How many tools of the context are not shown."},
             "dropped": {**TEXTS, "description": "Requested names that are not tools that the caller can run."},
             "confidence": {"type": "number"},
             "reason": TEXT,
             "latency_ms": {"type": "number"},
-            "step": {**build_enum(STEPS), "description": "How far the toolset was escalated."},
+            "step": {"type": "integer", "description": "How often the toolset was escalated."},
             "left_out": {**TEXTS, "description": "Tools that providers would refuse, or that were too many."},
         },
         description="How the tools of the legacy surface were selected.",

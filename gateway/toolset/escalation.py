@@ -6,7 +6,7 @@ from typing import Any
 
 from analytics.events import event_log
 from analytics.events.models import UNKNOWN_OP, OperationEvent
-from analytics.flags import STATIC, Surface
+from analytics.flags import Surface
 from core.text import english
 from gateway.access import policies, release_routing, request_context
 from gateway.access.release_routing import LegacyTools, ToolsetToken
@@ -15,11 +15,10 @@ from gateway.contracts.envelopes import Trace
 from gateway.contracts.errors import ConflictError, InvalidRequestError, NotFoundError, PermissionDeniedError
 from gateway.contracts.validation import find_field_errors
 from gateway.recording import call_events
-from gateway.toolset import legacy_selection, service, shown_ops
+from gateway.toolset import legacy_selection, service
 from gateway.toolset.legacy_selection import SelectedToolset
 from gateway.toolset.rendering import BuiltToolset
-from gateway.toolset.selection.candidates import get_category
-from gateway.toolset.shown_ops import READ_ONLY_CONTEXTS
+from gateway.toolset.selection import finders
 from gateway.toolset.shown_tools import ToolsetRequest
 from gateway.toolset.surfaces import legacy
 from registry.catalog.model import Catalog, CatalogOp
@@ -38,8 +37,7 @@ ESCALATE_SCHEMA: dict[str, Any] = {
     "required": ["missing_tool"],
     "additionalProperties": False,
 }
-# The steps, in order: the tools of the missing tool's category, then everything of the context.
-STEPS = ("category", "context")
+MAX_STEPS = 10  # of a turn; each adds one missing tool and what it needs first
 
 
 def escalate_toolset(
@@ -61,17 +59,17 @@ def escalate_toolset(
     trace.release = catalog.version
     caller = request_context.apply_agent(caller, meta, lambda _: catalog)
     op = _find_missing_op(body["missing_tool"], caller, catalog)
-    if toolset.legacy is None or toolset.served.surface != Surface.LEGACY or toolset.legacy.step >= len(STEPS):
+    if toolset.legacy is None or toolset.served.surface != Surface.LEGACY or toolset.legacy.step >= MAX_STEPS:
         raise ConflictError(
             "There is no wider toolset. Tell the user what could not be done.",
             reason="fully_escalated",
             help_path=op.op,
         )
-    step = toolset.legacy.step
+    step = toolset.legacy.step + 1
     before = _list_shown_ops(toolset, caller, catalog)
-    ops = _widen(before, op, STEPS[step], caller, catalog, is_static=_is_static(toolset))
+    ops = widen_toolset(before, op, catalog, ToolsetRequest.of_caller(caller))
     shown = legacy_selection.show_ops(ops, toolset.legacy.format, catalog)
-    selected = _describe(shown, before, STEPS[step], toolset.legacy)
+    selected = _describe(shown, before, step, toolset.legacy)
     event_log.enqueue_event(
         call_events.build_event(
             OperationEvent.Type.ESCALATE,
@@ -83,7 +81,7 @@ def escalate_toolset(
         )
     )
     return service.answer_toolset(
-        toolset.served, selected, caller=caller, format=toolset.legacy.format, at=trace.at, step=step + 1
+        toolset.served, selected, caller=caller, format=toolset.legacy.format, at=trace.at, step=step
     )
 
 
@@ -107,10 +105,6 @@ def _find_missing_op(name: str, caller: Caller, catalog: Catalog) -> CatalogOp:
     )
 
 
-def _is_static(toolset: ToolsetToken) -> bool:
-    return toolset.legacy is None or toolset.legacy.selection.get("kind") == STATIC
-
-
 def _list_shown_ops(toolset: ToolsetToken, caller: Caller, catalog: Catalog) -> list[CatalogOp]:
     """Return the ops that the toolset showed: those of its selection, or all of the context."""
     selection = toolset.legacy.selection if toolset.legacy else {}
@@ -122,28 +116,20 @@ def _list_shown_ops(toolset: ToolsetToken, caller: Caller, catalog: Catalog) -> 
     return [op for op in ops if op is not None and op.op in view.ops]
 
 
-def _widen(
-    before: Sequence[CatalogOp], missing: CatalogOp, step: str, caller: Caller, catalog: Catalog, *, is_static: bool
+def widen_toolset(
+    before: Sequence[CatalogOp], missing: CatalogOp, catalog: Catalog, request: ToolsetRequest
 ) -> list[CatalogOp]:
-    """Return the ops of the next step, the missing one first, because providers limit their number.
+    """Return the ops shown before with the missing one, and the ops that find the ids that it needs.
 
-    A static toolset has the whole context, so its next steps go beyond it; audits and forecasts still get no
-    write except the missing one.
+    The missing one is first, because providers limit the number of tools.
     """
-    if is_static:
-        view = catalog.view_for(caller.visibility)
-        is_read_only = caller.context.type in READ_ONLY_CONTEXTS
-        ops = (catalog.ops[path] for path in view.ops)
-        wider = shown_ops.rank_ops(op for op in ops if not (is_read_only and op.is_write))
-    else:
-        wider = legacy.list_static_ops(catalog, ToolsetRequest.of_caller(caller))
-    category = get_category(missing)
-    added = wider if step == "context" else [op for op in wider if get_category(op) == category]
-    return list({op.op: op for op in (missing, *before, *added)}.values())
+    view = catalog.view_for(request.visibility)
+    first = [op for op in finders.list_finders(missing, catalog) if op.op in view.ops]
+    return list({op.op: op for op in (missing, *first, *before)}.values())
 
 
 def _describe(
-    shown: BuiltToolset, before: Sequence[CatalogOp], step: str, legacy_tools: LegacyTools
+    shown: BuiltToolset, before: Sequence[CatalogOp], step: int, legacy_tools: LegacyTools
 ) -> SelectedToolset:
     known = {op.tool_name for op in before}
     selection = {

@@ -24,6 +24,12 @@ from gateway.contracts.validation import find_field_errors
 from gateway.executors.in_process import find_time_zone
 from gateway.models import Scope
 from gateway.toolset import legacy_selection, rendering
+from gateway.toolset.conversation import (
+    MESSAGE_SCHEMA,
+    ROW_SCHEMA,
+    ToolsetConversation,
+    build_conversation_properties,
+)
 from gateway.toolset.legacy_selection import SelectedToolset
 from gateway.toolset.rendering import FORMATS, NATIVE_FORMATS
 from gateway.toolset.shown_tools import ToolsetRequest
@@ -32,7 +38,7 @@ from registry.jsonschema.validator import SchemaValidator
 TOOLSET_SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {
-        "message": {"type": "string", "maxLength": 20_000, "description": "What the user wrote"},
+        **build_conversation_properties(message=MESSAGE_SCHEMA, row=ROW_SCHEMA),
         "format": {"type": "string", "enum": list(FORMATS), "description": "The tool format of this provider"},
         "surface": {
             "type": "string",
@@ -79,7 +85,10 @@ def build_toolset(body: dict[str, Any], caller: Caller, meta: Mapping[str, Any],
     request = ToolsetRequest.of_caller(caller)
     if served.surface == Surface.LEGACY and _is_dynamic(outcomes):
         selected = legacy_selection.select_dynamically(
-            replace(request, message=body.get("message", "")), body["format"], catalog, turn=_get_turn(caller)
+            replace(request, conversation=ToolsetConversation.of_body(body)),
+            body["format"],
+            catalog,
+            turn=_get_turn(caller),
         )
     else:
         toolset = rendering.get_cached_toolset(served.surface, body["format"], catalog, request)

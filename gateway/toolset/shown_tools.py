@@ -6,6 +6,7 @@ from typing import Any
 from analytics.rollout.evaluation import get_model_family
 from core.text import token_budget
 from gateway.access.request_context import Caller, UserContext
+from gateway.toolset.conversation import EMPTY_CONVERSATION, ToolsetConversation
 from registry.catalog.model import CatalogOp, Visibility
 from registry.help.typed_tools import TypedTool, fill_nulls
 from registry.jsonschema.dialect import Schema
@@ -58,13 +59,18 @@ class ToolsetRequest:
     visibility: Visibility
     context: UserContext = field(default_factory=UserContext)
     model_family: str = ""
-    message: str = ""
+    conversation: ToolsetConversation = EMPTY_CONVERSATION
+
+    @property
+    def message(self) -> str:
+        """What the user wrote."""
+        return self.conversation.message
 
     @classmethod
-    def of_caller(cls, caller: Caller, message: str = "") -> "ToolsetRequest":
-        """Return the request of a caller, without the ids of their context. `message` is what the user wrote."""
+    def of_caller(cls, caller: Caller) -> "ToolsetRequest":
+        """Return the request of a caller, without the ids of their context and without what the user wrote."""
         context = UserContext(type=caller.context.type, entity_type=caller.context.entity_type)
-        return cls(caller.visibility, context, get_model_family(caller.model), message)
+        return cls(caller.visibility, context, get_model_family(caller.model))
 
 
 @dataclass(frozen=True)

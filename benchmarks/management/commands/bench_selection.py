@@ -6,7 +6,6 @@ import orjson
 from django.core.management.base import BaseCommand
 
 from benchmarks import figures, selection
-from registry.catalog import cache
 
 
 class Command(BaseCommand):
@@ -15,16 +14,17 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--json", action="store_true", help="Print the figures as JSON, and nothing else.")
         parser.add_argument(
-            "--missing", action="store_true", help="Print each turn whose first selection lacks a tool."
+            "--missing",
+            action="store_true",
+            help="Print each turn, of those that are not held out, whose first selection lacks a tool.",
         )
 
     def handle(self, *args: Any, json: bool, missing: bool, **options: Any) -> None:
-        catalog = cache.get_live_catalog()
-        measured = selection.measure_selection(catalog)
+        measured = selection.measure_selection()
         if json:
             self.stdout.write(orjson.dumps([asdict(figure) for figure in measured]).decode())
             return
         self.stdout.write(figures.format_table(measured))
-        for turn in selection.replay_turns(catalog) if missing else ():
-            if turn.missing:
+        for turn in selection.replay_turns() if missing else ():
+            if turn.split == selection.DEV and not turn.is_complete:
                 self.stdout.write(f"{', '.join(turn.missing)}: {turn.message}")

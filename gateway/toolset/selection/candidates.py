@@ -1,9 +1,10 @@
 """The candidate pool: the ops of the user's context, narrowed by category."""
 
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 
-from core.text.english import EVERYDAY_NOUNS
+from core.text.english import ASKS_PRODUCT, ASKS_WEB, EVERYDAY_NOUNS
 from gateway.access.request_context import UserContext
 from gateway.toolset import shown_ops
 from gateway.toolset.shown_tools import ToolsetRequest
@@ -12,6 +13,8 @@ from registry.search import tokenizer
 
 CREATE_PROJECT = "onto.project.create"
 CREATE_CONTEXT = "project_create"
+_WORD = re.compile(r"\w+")
+_WEB_ADDRESS = re.compile(r"https?://|www\.", re.IGNORECASE)
 MAX_NAME_WORDS = 3  # in a message, of the name of a kind of row
 
 
@@ -19,7 +22,7 @@ def list_candidates(catalog: Catalog, request: ToolsetRequest) -> list[CatalogOp
     """Return the ops of the request's context that the caller may run, without those of entities out of focus.
 
     A user who looks at one row of a kind keeps lists, gets, the tools of projects and those of that kind, unless the
-    message names another kind.
+    conversation names another kind.
     """
     view = catalog.view_for(request.visibility)
     ops = [op for op in shown_ops.list_context_ops(catalog, request.context.type) if op.op in view.ops]
@@ -61,15 +64,15 @@ def _get_entity_index(catalog: Catalog) -> _EntityIndex:
 
 
 def _build_entity_index(catalog: Catalog) -> _EntityIndex:
-    words_by_entity = catalog.vocabulary.words_by_entity
-    listed = {op.entity for op in catalog.ops.values() if op.action == "list"} & words_by_entity.keys()
+    vocabulary = catalog.vocabulary
+    listed = {op.entity for op in catalog.ops.values() if op.action == "list" and op.entity}
     entities_by_name: dict[str, set[str]] = {}
     for entity in listed:
-        for word in (entity, *(each for each in words_by_entity[entity] if each not in EVERYDAY_NOUNS)):
+        for word in (entity, *(each for each in vocabulary.get_entity_words(entity) if each not in EVERYDAY_NOUNS)):
             name = "".join(tokenizer.split_words(word))
             for spelling in (name, f"{name}s"):
                 entities_by_name.setdefault(spelling, set()).add(entity)
-    return _EntityIndex(frozenset(listed), entities_by_name)
+    return _EntityIndex(frozenset(listed & vocabulary.words_by_entity.keys()), entities_by_name)
 
 
 class ToolCategory(StrEnum):
@@ -106,3 +109,22 @@ def get_category(op: CatalogOp) -> ToolCategory:
         if path in _CATEGORY_BY_GROUP:
             return _CATEGORY_BY_GROUP[path]
     return ToolCategory.ONTOLOGY_WRITE if op.is_write else ToolCategory.ONTOLOGY_READ
+
+
+def asks_for_web(message: str) -> bool:
+    """Whether a message may ask for something outside the workspace."""
+    return bool(_WEB_ADDRESS.search(message) or ASKS_WEB.search(message))
+
+
+def asks_for_product(message: str) -> bool:
+    """Whether a message may ask what the product is or can do, or names it."""
+    return ASKS_PRODUCT.search(message) is not None or not PRODUCT_NAMES.isdisjoint(_WORD.findall(message.lower()))
+
+
+def list_asked_categories(message: str, *, is_write: bool) -> set[ToolCategory]:
+    """Return the categories that a message asks for, of those that are shown only then."""
+    asked = {
+        ToolCategory.WEB: asks_for_web(message),
+        ToolCategory.PRODUCT_HELP: not is_write and asks_for_product(message),
+    }
+    return {category for category, is_asked in asked.items() if is_asked}

@@ -5,21 +5,25 @@ from dataclasses import dataclass
 from typing import Any
 
 from gateway.toolset import shown_ops
-from gateway.toolset.selection import heuristics
 from gateway.toolset.selection.candidates import (
     CREATE_CONTEXT,
     CREATE_PROJECT,
     ONLY_WHEN_ASKED,
     ToolCategory,
+    asks_for_product,
+    asks_for_web,
     get_category,
 )
-from gateway.toolset.selection.heuristics import Intent, SelectionPlan
-from gateway.toolset.shown_ops import TypedTools
+from gateway.toolset.selection.heuristics import SelectionPlan
+from gateway.toolset.selection.message_intent import Intent
+from gateway.toolset.shown_ops import READ_ONLY_CONTEXTS, TypedTools
 from gateway.toolset.shown_tools import ToolsetRequest
 from registry.catalog.model import Catalog, CatalogOp
 
 LOW_CONFIDENCE = 0.6  # below it, every candidate that the intent allows may be shown
-SURE_COUNT = 16  # tools that a plan of higher confidence shows at most
+# Tokens of the tools that a plan of higher confidence shows, besides required ones.
+SURE_TOKENS, SURE_READ_TOKENS = 3_600, 2_400
+MAX_REMOVED = 20  # names that are reported; the rest is a count
 MAX_DROPPED = 10  # names that are reported
 MAX_NAME = 40  # characters of such a name: a model made it up
 
@@ -33,7 +37,8 @@ class ToolSelectionResult:
     required: tuple[str, ...]
     optional: tuple[str, ...]
     added: tuple[str, ...]  # from outside the context
-    removed: tuple[str, ...]  # of the context
+    removed: tuple[str, ...]  # of the context; the first of them
+    removed_count: int
     dropped: tuple[str, ...]  # named by the plan, but unknown, or not for this caller or intent; the first ten
 
     def describe(self) -> dict[str, Any]:
@@ -48,6 +53,7 @@ class ToolSelectionResult:
             "optional": list(self.optional),
             "added": list(self.added),
             "removed": list(self.removed),
+            "removed_count": self.removed_count,
             "dropped": list(self.dropped),
             "confidence": round(self.plan.confidence, 2),
             "reason": self.plan.reason,
@@ -61,7 +67,7 @@ def compose_selection(
     view = catalog.view_for(request.visibility)
     pool = {op.op for op in candidates}
     required, dropped = _resolve_names(plan.required_tools, catalog, view.ops)
-    creation = _find_project_creation(catalog, request)
+    creation = _find_project_creation(catalog, request, plan)
     dropped += [op.tool_name for op in required if not _is_allowed(op, plan, request.message)]
     required = [op for op in required if _is_allowed(op, plan, request.message)]
     required = _drop_repeated([*creation, *required])
@@ -73,20 +79,23 @@ def compose_selection(
     wanted = [
         op
         for op in _drop_repeated(optional)
-        if op.op in pool and op.op not in required_paths and _is_allowed(op, plan, request.message)
+        if op.op not in required_paths and _is_allowed(op, plan, request.message) and _suits_context(op, request)
     ]
     usable, _ = shown_ops.split_refused(catalog, wanted)
-    room = SURE_COUNT - len(required) if is_sure else shown_ops.MAX_TOOLS
-    chosen = _fit_budget(required, usable[: max(room, 0)], catalog, max_tokens)
-    shown = [*required, *chosen]
+    if is_sure:
+        max_tokens = min(max_tokens, SURE_READ_TOKENS if plan.intent == Intent.READ else SURE_TOKENS)
+    chosen = _fit_budget(required, usable, catalog, max_tokens)
+    shown = [*required, *chosen][: shown_ops.MAX_TOOLS]
     names = {op.tool_name for op in shown}
+    removed = [op.tool_name for op in candidates if op.tool_name not in names]
     return ToolSelectionResult(
         plan=plan,
         ops=tuple(shown),
         required=tuple(op.tool_name for op in required),
         optional=tuple(op.tool_name for op in chosen),
         added=tuple(op.tool_name for op in shown if op.op not in pool),
-        removed=tuple(op.tool_name for op in candidates if op.tool_name not in names),
+        removed=tuple(removed[:MAX_REMOVED]),
+        removed_count=len(removed),
         dropped=tuple(dict.fromkeys(name[:MAX_NAME] for name in (*dropped, *unknown)))[:MAX_DROPPED],
     )
 
@@ -109,10 +118,11 @@ def _drop_repeated(ops: Iterable[CatalogOp]) -> list[CatalogOp]:
     return list({op.op: op for op in ops}.values())
 
 
-def _find_project_creation(catalog: Catalog, request: ToolsetRequest) -> list[CatalogOp]:
-    """Return the op that creates projects where the user is about to create one, whatever the message says."""
+def _find_project_creation(catalog: Catalog, request: ToolsetRequest, plan: SelectionPlan) -> list[CatalogOp]:
+    """Return the op that creates projects where the user is about to create one, unless the message only asks."""
     is_visible = CREATE_PROJECT in catalog.view_for(request.visibility).ops
-    return [catalog.ops[CREATE_PROJECT]] if request.context.type == CREATE_CONTEXT and is_visible else []
+    is_about_to = request.context.type == CREATE_CONTEXT and plan.intent != Intent.READ
+    return [catalog.ops[CREATE_PROJECT]] if is_about_to and is_visible else []
 
 
 def _is_allowed(op: CatalogOp, plan: SelectionPlan, message: str) -> bool:
@@ -122,8 +132,13 @@ def _is_allowed(op: CatalogOp, plan: SelectionPlan, message: str) -> bool:
     category = get_category(op)
     if category not in ONLY_WHEN_ASKED or category in plan.tool_categories:
         return True
-    asks = heuristics.asks_for_web if category == ToolCategory.WEB else heuristics.asks_for_product
+    asks = asks_for_web if category == ToolCategory.WEB else asks_for_product
     return asks(message)
+
+
+def _suits_context(op: CatalogOp, request: ToolsetRequest) -> bool:
+    """Whether the op may be shown without being required: audits and forecasts change nothing."""
+    return not (op.is_write and request.context.type in READ_ONLY_CONTEXTS)
 
 
 def _fit_budget(

@@ -1,6 +1,7 @@
 """The legacy surface: the ops of the user's context as separate tools."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from gateway.toolset import shown_ops
 from gateway.toolset.shown_ops import MAX_TOOLS
@@ -24,4 +25,13 @@ def show_ops(catalog: Catalog, ops: Sequence[CatalogOp]) -> SurfaceTools:
     usable, refused = shown_ops.split_refused(catalog, ops)
     tools = shown_ops.TypedTools.of(catalog)
     shown = tuple(ShownTool.of_typed(tools[op.op]) for op in usable[:MAX_TOOLS])
+    if len({op.connection for op in catalog.ops.values() if op.is_of_service}) > 1:
+        shown = tuple(map(_name_service, shown))
     return SurfaceTools(shown, tuple(op.tool_name for op in (*refused, *usable[MAX_TOOLS:])))
+
+
+def _name_service(tool: ShownTool) -> ShownTool:
+    """Return the tool with its service in its description: where several are connected, names alone do not say it."""
+    if tool.op is None or not tool.op.is_of_service:
+        return tool
+    return replace(tool, description=f"{tool.op.connection}: {tool.description}")

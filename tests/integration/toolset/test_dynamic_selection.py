@@ -71,7 +71,8 @@ def test_heuristics_select_a_fraction_of_the_tools(api: Api) -> None:
     assert (selection["kind"], selection["mode"], selection["intent"]) == ("dynamic", "heuristic", "write")
     assert [*selection["required"], *selection["optional"]] == list_names(toolset)
     assert set(selection) >= {"tool_categories", "added", "removed", "dropped", "confidence", "reason", "latency_ms"}
-    assert len(selection["removed"]) + len(toolset["tools"]) == len(everything["tools"])
+    assert selection["removed_count"] + len(toolset["tools"]) == len(everything["tools"]) + len(selection["added"])
+    assert len(selection["removed"]) == 20
     assert everything["selection"]["mode"] == "default"
 
 
@@ -86,7 +87,7 @@ def test_model_selects_where_there_is_one(api: Api, llm: FakeLlm) -> None:
     assert body["model"] == "quick"
     question = json.loads(body["messages"][1]["content"])
     assert question["message"] == MESSAGE
-    assert "update_onto_task" in question["usual_tools"]
+    assert "update_onto_task" in question["tools"]
 
 
 @pytest.mark.parametrize(
@@ -145,19 +146,25 @@ def test_selection_that_breaks_falls_back_to_all_tools(api: Api, monkeypatch: py
     assert len(toolset["tools"]) > 50
 
 
-def test_escalation_widens_by_category_then_to_everything_then_refuses(api: Api) -> None:
-    first = request_toolset(api, message="Which tasks are overdue?")
-    assert "create_onto_goal" not in list_names(first)
+def test_escalation_adds_what_was_missed_and_what_it_needs_first(api: Api) -> None:
+    first = request_toolset(api, message="When is the next meeting?")
+    assert not {"delete_onto_goal", "search_onto_goals"} & set(list_names(first))
 
-    second = escalate(api, first, "create_onto_goal")
+    second = escalate(api, first, "delete_onto_goal")
     third = escalate(api, second, "find_available_slots")
 
-    assert set(list_names(first)) < set(list_names(second)) < set(list_names(third))
-    assert {"create_onto_goal", "delete_onto_risk"} <= set(list_names(second))
-    assert (second["selection"]["step"], third["selection"]["step"]) == ("category", "context")
-    assert "create_onto_goal" in second["selection"]["added"]
-    assert set(list_names(third)) >= set(list_names(request_toolset(api, message=None)))
-    refused = api.post(f"toolset/{third['id']}/escalate", {"missing_tool": "web_search"}, **PROJECT)
+    assert set(list_names(second)) == {*list_names(first), "delete_onto_goal", "search_ontology"}
+    assert "delete_onto_goal" in second["selection"]["added"]
+    assert set(list_names(third)) == {*list_names(second), "find_available_slots"}
+    assert (second["selection"]["step"], third["selection"]["step"]) == (1, 2)
+
+
+def test_turn_escalates_ten_times_at_most(api: Api) -> None:
+    toolset = request_toolset(api, message="Which tasks are overdue?")
+    for _ in range(10):
+        toolset = escalate(api, toolset, "web_search")
+
+    refused = api.post(f"toolset/{toolset['id']}/escalate", {"missing_tool": "web_search"}, **PROJECT)
     assert assert_refused(refused, 409, "fully_escalated")["code"] == "CONFLICT"
 
 
@@ -174,7 +181,7 @@ def test_escalated_toolset_is_an_event_and_serves_the_turn_and_its_telemetry(api
     assert call.json()["ok"]
     assert api.post("telemetry", report).status_code == 200
     row = ToolSelection.objects.get()
-    assert (row.selection_kind, row.selection["mode"], row.selection["step"]) == ("dynamic", "heuristic", "category")
+    assert (row.selection_kind, row.selection["mode"], row.selection["step"]) == ("dynamic", "heuristic", 1)
 
 
 def test_toolset_of_other_surfaces_and_static_selection_escalate(api: Api) -> None:

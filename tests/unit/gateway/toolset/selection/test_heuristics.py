@@ -6,9 +6,11 @@ import pytest
 from django.apps import apps
 
 from gateway.access.request_context import UserContext
+from gateway.toolset.conversation import ToolsetConversation
 from gateway.toolset.selection import candidates, heuristics, selector
 from gateway.toolset.selection.candidates import ToolCategory, get_category
-from gateway.toolset.selection.heuristics import Intent, SelectionMode, SelectionPlan
+from gateway.toolset.selection.heuristics import SelectionMode, SelectionPlan
+from gateway.toolset.selection.message_intent import Intent, detect_message_intent
 from gateway.toolset.shown_tools import ToolsetRequest
 from registry.catalog.builder import build_catalog
 from registry.catalog.model import FULL_VISIBILITY, Catalog, Visibility
@@ -34,7 +36,9 @@ def select(
     max_tokens: int = 6_000,
     plan: SelectionPlan | None = None,
 ) -> selector.ToolSelectionResult:
-    request = ToolsetRequest(visibility, UserContext(context, entity_type=entity_type), message=message)
+    request = ToolsetRequest(
+        visibility, UserContext(context, entity_type=entity_type), conversation=ToolsetConversation(message)
+    )
     pool = candidates.list_candidates(catalog, request)
     plan = plan or heuristics.plan_selection(request, pool, catalog)
     return selector.compose_selection(plan, pool, catalog, request, max_tokens=max_tokens)
@@ -59,12 +63,23 @@ def build_plan(**fields: Any) -> SelectionPlan:
         ("Show me the risks and list the milestones", Intent.READ),
         ("Delete the old plan", Intent.WRITE),
         ("Which tasks are blocked? Create one for the plumber.", Intent.MIXED),
-        ("get rid of the second one", Intent.MIXED),  # "get" alone would read
+        ("get rid of the second one", Intent.WRITE),  # "get" alone would read
+        ("What are my open tasks in this project?", Intent.READ),  # "open" is no verb here
+        ("Find two hours on Thursday and book them", Intent.MIXED),
+        ("Can you move it to Friday?", Intent.WRITE),
+        ("thanks, that's perfect!", Intent.READ),
+        ("Welche Aufgaben sind überfällig?", Intent.READ),
+        ("Markiere die erste als erledigt", Intent.WRITE),
+        ("Quelles sont les tâches en retard ?", Intent.READ),
+        ("supprime la deuxième", Intent.WRITE),
+        ("¿Qué riesgos hay?", Intent.READ),
+        ("añade una tarea para comprar pan", Intent.WRITE),
+        ("Hvilke oppgaver er forsinket?", Intent.READ),  # of an unknown language, reads are shown
         ("and this one too", Intent.MIXED),
     ],
 )
 def test_intent_of_a_message(message: str, intent: Intent) -> None:
-    assert heuristics.detect_intent(message)[0] == intent
+    assert detect_message_intent(message).intent == intent
 
 
 def test_read_shows_no_writes(catalog: Catalog) -> None:
@@ -109,8 +124,14 @@ def test_audits_and_forecasts_get_no_write(catalog: Catalog, context: str) -> No
 
 
 def test_focus_keeps_the_tools_of_its_kind(catalog: Catalog) -> None:
-    request = ToolsetRequest(FULL_VISIBILITY, UserContext("project", entity_type="risk"), message="make it high")
-    named = ToolsetRequest(FULL_VISIBILITY, UserContext("project", entity_type="risk"), message="make a task of it")
+    request = ToolsetRequest(
+        FULL_VISIBILITY, UserContext("project", entity_type="risk"), conversation=ToolsetConversation("make it high")
+    )
+    named = ToolsetRequest(
+        FULL_VISIBILITY,
+        UserContext("project", entity_type="risk"),
+        conversation=ToolsetConversation("make a task of it"),
+    )
 
     pool = {op.tool_name for op in candidates.list_candidates(catalog, request)}
 
@@ -150,7 +171,7 @@ def test_plan_of_a_model_is_held_to_what_exists_and_is_allowed(catalog: Catalog)
 
     result = select(catalog, "x", "project_create", plan=plan, visibility=reader)
 
-    assert result.added == ("find_available_slots",)  # from outside the context
+    assert result.added == ("find_available_slots", "list_onto_tasks")  # from outside the context
     assert result.dropped == ("send_email", "delete_onto_task", "fly")
     assert not any(op.is_write for op in result.ops)
 
