@@ -103,9 +103,9 @@ class GatewayClient:
         """Send another Gateway-Context with each later call."""
         self._headers["gateway-context"] = context
 
-    def fetch_toolset(self, message: str) -> dict[str, Any]:
-        """Return what to show the model. Raises GatewayRefused."""
-        body = {"format": "openai", "message": message[:20_000]}
+    def fetch_toolset(self, message: str, conversation: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """Return what to show the model. `conversation` has messages, recent_tools and rows. Raises GatewayRefused."""
+        body = {"format": "openai", "message": message[:20_000], **(conversation or {})}
         return self._require("POST", "toolset", body)
 
     def fetch(self, path: str) -> dict[str, Any]:

@@ -35,7 +35,6 @@ UNKNOWN_ROW = (
     "An id in the arguments is of no row in this conversation. Take it from an answer or from the context, or look the "
     "row up."
 )
-NOW_LOADED = "{name} was not loaded. It is now: call it again if you still need it."
 
 
 @dataclass(slots=True)
@@ -209,8 +208,11 @@ class TurnLoop:
         return self._escalate(call.name)
 
     def _escalate(self, name: str) -> str:
-        """Widen the toolset until it has the tool, which another call of the same answer may have done already."""
-        while not self._shows(name):
+        """Return "" once the toolset has the tool, so that its call runs like any other, or why it is not run.
+
+        Another call of the same answer may have widened the toolset already.
+        """
+        if not self._shows(name):
             wider = self.gateway.escalate_toolset(self.toolset["id"], name)
             if not wider:
                 return NO_SUCH_TOOL.format(name=name)
@@ -218,7 +220,7 @@ class TurnLoop:
             self.gateway.use_toolset(wider["id"])
             self.tools.use_toolset(wider)
         self.escalated.append(name)
-        return NOW_LOADED.format(name=name)
+        return ""
 
     def _run_agent(self, plan: agents.AgentPlan, task: str) -> Mapping[str, Any]:
         return agents.run_agent(

@@ -17,7 +17,7 @@ from chat.context.layers import GLOBAL, PROJECT, Place
 from chat.context.retelling import retell_turns
 from chat.context.sections.row_lines import find_zone
 from chat.context.service import load_context
-from chat.conversations import past_turns, summaries, turn_store
+from chat.conversations import past_turns, recent_messages, summaries, turn_store
 from chat.conversations.past_turns import AskedTurn
 from chat.conversations.start_turn import NewTurn
 from chat.errors import ApiError
@@ -159,7 +159,10 @@ class TurnRunner:
     def _run(self) -> Finish:
         self._place = past_turns.complete_place(self._conversation, self._gateway)
         asked = decisions.load_asked_turn(self._new) if self._new.decisions else None
-        toolset = self._gateway.fetch_toolset(asked.question.text if asked and asked.question else self._new.message)
+        conversation = recent_messages.describe_conversation(
+            self._conversation, before=self._new.begins_at, asked=asked.question if asked else None
+        )
+        toolset = self._gateway.fetch_toolset("" if asked else self._new.message, conversation)
         self._gateway.use_toolset(toolset["id"])
         names, keys = self._names, decisions.build_write_keys(self._new)
         tools = ToolRunner(self._gateway, turn=self._turn, keys=keys, names=names, emit=self._emit, abort=self._abort)

@@ -309,30 +309,64 @@ def legacy_chat(chat: ChatHarness, settings: Any) -> ChatHarness:
     return chat
 
 
-def test_tool_that_was_not_given_widens_the_toolset(legacy_chat: ChatHarness) -> None:
-    missing = call("delete_onto_task", task_id=str(find_task().pk))
+def test_call_of_a_tool_that_was_not_given_widens_the_toolset_and_runs(legacy_chat: ChatHarness) -> None:
+    task = find_task()
+    missing = call("update_onto_task", task_id=str(task.pk), title="Sow beans")
 
-    turn = legacy_chat.say("Delete it", [missing], "I could.", context={"type": "calendar"})
+    turn = legacy_chat.say("Rename it", [missing], "Done.", context={"type": "calendar"})
 
     shown = {each["function"]["name"] for each in turn.requests[0]["tools"]}
     wider = {each["function"]["name"] for each in turn.requests[1]["tools"]}
-    assert "delete_onto_task" not in shown
-    assert "delete_onto_task" in wider
-    assert (turn.calls[0].status, turn.message.surface) == ("error", "legacy")
-    assert "It is now" in turn.requests[1]["messages"][-1]["content"]
-    assert legacy_chat.gateway_calls[-1][2]["tool_escalations"] == ["delete_onto_task"]
+    assert "update_onto_task" not in shown
+    assert wider - shown == {"update_onto_task"}
+    assert (turn.calls[0].status, turn.message.surface, len(turn.requests)) == ("success", "legacy", 2)
+    assert Task.objects.get(pk=task.pk).title == "Sow beans"
+    assert legacy_chat.gateway_calls[-1][2]["tool_escalations"] == ["update_onto_task"]
 
 
-def test_two_calls_of_a_missing_tool_widen_the_toolset_as_one_does(legacy_chat: ChatHarness) -> None:
+def test_delete_that_was_not_given_waits_for_the_user(legacy_chat: ChatHarness) -> None:
+    task = find_task()
+
+    turn = legacy_chat.say("Delete it", [call("delete_onto_task", task_id=str(task.pk))], context={"type": "calendar"})
+
+    assert (turn.reason, turn.calls[0].status) == ("ask", "confirm")
+    assert Task.objects.get(pk=task.pk).deleted_at is None
+
+
+def test_two_calls_of_a_missing_tool_widen_the_toolset_once(legacy_chat: ChatHarness) -> None:
     task_ids = [str(each.pk) for each in Task.objects.all()[:2]]
-    missing = [call("delete_onto_task", task_id=task_id) for task_id in task_ids]
+    missing = [call("update_onto_task", task_id=task_id, priority=1) for task_id in task_ids]
 
-    one = legacy_chat.say("Delete it", missing[:1], "I could.", context={"type": "calendar"})
-    two = legacy_chat.say("Delete them", missing, "I could.", context={"type": "calendar"})
+    turn = legacy_chat.say("Both are urgent", missing, "Done.", context={"type": "calendar"})
 
-    assert two.requests[1]["tools"] == one.requests[1]["tools"]
-    results = [each["content"] for each in two.requests[1]["messages"] if each["role"] == "tool"]
-    assert ["It is now" in result for result in results] == [True, True]
+    assert [each.status for each in turn.calls] == ["success", "success"]
+    assert sum(path.endswith("escalate") for path in legacy_chat.paths()) == 1
+
+
+def test_toolset_gets_the_conversation(legacy_chat: ChatHarness) -> None:
+    task = find_task()
+    first = legacy_chat.say("What is open?", [call("get_onto_task_details", task_id=str(task.pk))], "One task.")
+
+    legacy_chat.say("Set it to done", "Done.", session=str(first.conversation.pk))
+
+    [body] = [body for _, path, body in legacy_chat.gateway_calls if path == "toolset"]
+    assert body["messages"] == [
+        {"role": "user", "content": "What is open?"},
+        {"role": "assistant", "content": "One task."},
+    ]
+    assert body["recent_tools"] == ["get_onto_task_details"]
+    assert {"id": str(task.pk), "name": task.title, "entity": "task"} in body["rows"]
+
+
+def test_decision_asks_for_the_toolset_of_the_question(legacy_chat: ChatHarness) -> None:
+    delete = call("delete_onto_task", task_id=str(find_task().pk))
+    asked = legacy_chat.say("Delete it", [delete], context={"type": "calendar"})
+
+    legacy_chat.decide(asked, "It is deleted.", approve=True)
+
+    [body] = [body for _, path, body in legacy_chat.gateway_calls if path == "toolset"]
+    assert (body["message"], body["messages"][-1]) == ("", {"role": "user", "content": "Delete it"})
+    assert body["recent_tools"] == ["delete_onto_task"]
 
 
 def test_tool_that_does_not_exist_is_told_to_the_model(legacy_chat: ChatHarness) -> None:
