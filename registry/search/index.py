@@ -139,7 +139,7 @@ class SearchIndex:
 
     def _find_preferred(self, request: str) -> NDArray[np.bool_]:
         """Return which ops come before others of equal score: those of a service that the request names, else ours."""
-        words = f" {' '.join(tokenizer.split_words(request))} "
+        words = f" {' '.join(tokenizer.split_words(request))} " if self._services else ""
         named = [ops for name, ops in self._services.items() if f" {name} " in words]
         return np.any(named, axis=0) if named else ~self._is_of_service
 

@@ -90,16 +90,17 @@ def list_opposites(verb: str) -> frozenset[str]:
     return OPPOSITES.get(verb, frozenset()) | negated | positive
 
 
-def _split_to_clauses(text: str) -> list[Sequence[str]]:
+@lru_cache(maxsize=100)  # a search asks twice
+def _split_to_clauses(text: str) -> tuple[Sequence[str], ...]:
     """Return the words of each clause. A single word is one only if it is a verb: book in "find time and book it"."""
     parts = [_drop_opening(tokenizer.split_words(part)) for part in tokenizer.split_clauses(text, min_words=1)]
-    clauses = [
+    clauses = tuple(
         words
         for words in parts
         if sum(map(_is_significant, words)) > 1
         or (words and words[0] in REQUEST_VERBS and _is_verb_first(words[0], words[1:]))
-    ]
-    return clauses if len(clauses) > 1 else [_drop_opening(tokenizer.split_words(text))]
+    )
+    return clauses if len(clauses) > 1 else (_drop_opening(tokenizer.split_words(text)),)
 
 
 def _drop_opening(words: Sequence[str]) -> Sequence[str]:
