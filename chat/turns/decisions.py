@@ -18,10 +18,8 @@ from core import llm
 from core.llm import StreamedCall
 
 DECLINED = "The user did not agree. Nothing was done. Do not repeat the call."
-USE_THE_BUTTON = "This cannot be undone, so please confirm it with the button."
-EXPIRED = (
-    "Your approval came after it had expired, so nothing was done. I checked the call again: please confirm it again."
-)
+USE_THE_BUTTON = "To be safe, please confirm this with the button."
+EXPIRED = "Your approval came too late and had expired, so nothing was done. I checked again: please confirm once more."
 DECIDED = "{decided}. They had asked: “{question}”. Go on with what is left of that. Do not repeat what was done."
 MAX_QUESTION, MAX_REPLY = 1_000, 60  # characters
 # A plain yes runs only what names one of these, and nothing that destroys.
