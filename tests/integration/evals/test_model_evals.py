@@ -156,7 +156,7 @@ def test_a_failing_endpoint_is_told_with_the_case(run_model: RunModel) -> None:
     row = run_model(b"HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n")
 
     assert row.state == "done"
-    assert row.results[0]["problem"].startswith("LlmRefused")
+    assert row.results[0]["problem"].startswith("LlmDenied")
     assert row.results[0]["op_right"] is False
 
 

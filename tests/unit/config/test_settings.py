@@ -129,6 +129,7 @@ INVALID = [
     ("LLM_BASE_URL", "localhost:8080/v1?key=hunter2", URL),
     ("LLM_API_KEY", "hunter2\n", NOT_IN_HEADERS),
     ("LLM_MODEL", "a model", "is 'a model'; set it to a name without spaces, such as gpt-5."),
+    ("LLM_REASONING_TOKENS", "-1", "is '-1'; set it to a whole number from 0 to 200000, such as 8000."),
     ("LLM_FAST_MODEL", "a model", "is 'a model'; set it to a name without spaces, such as gpt-5."),
     *[
         (f"LLM_{tier}DOLLARS_PER_MILLION_{direction}_TOKENS", "2,50", "is '2,50'; set it to an amount such as 0.00.")
