@@ -4,8 +4,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from chat.connections import gives_connection_back
+from chat.conversations.start_turn import NewTurn
 from chat.gateway import envelopes
-from chat.models import Conversation, Message, ToolCall
+from chat.models import Message, ToolCall
 
 # Limits of the gateway.
 MAX_MESSAGES, MAX_MESSAGE_LENGTH, MAX_ROWS, MAX_TOOLS = 6, 2_000, 50, 50
@@ -14,16 +15,14 @@ RECENT_MESSAGES = 4  # whose calls count as recent: two turns
 
 
 @gives_connection_back
-def describe_conversation(
-    conversation: Conversation, *, before: int, asked: Message | None = None
-) -> dict[str, list[Any]]:
-    """Return messages, recent_tools and rows before a position; what is empty is left out.
+def describe_conversation(new: NewTurn, *, asked: Message | None) -> dict[str, list[Any]]:
+    """Return messages, recent_tools and rows before a turn; what is empty is left out.
 
     `asked` is the question that a turn goes on with: no later message is sent, so that the turn keeps its tools.
     """
     messages = list(
-        conversation.messages.shown()
-        .filter(position__lt=before)
+        new.conversation.messages.shown()
+        .filter(position__lt=new.begins_at)
         .prefetch_related("calls")
         .order_by("-position")[: 2 * MAX_MESSAGES]
     )[::-1]

@@ -159,9 +159,7 @@ class TurnRunner:
     def _run(self) -> Finish:
         self._place = past_turns.complete_place(self._conversation, self._gateway)
         asked = decisions.load_asked_turn(self._new) if self._new.decisions else None
-        conversation = recent_messages.describe_conversation(
-            self._conversation, before=self._new.begins_at, asked=asked.question if asked else None
-        )
+        conversation = recent_messages.describe_conversation(self._new, asked=asked.question if asked else None)
         toolset = self._gateway.fetch_toolset("" if asked else self._new.message, conversation)
         self._gateway.use_toolset(toolset["id"])
         names, keys = self._names, decisions.build_write_keys(self._new)
