@@ -27,6 +27,7 @@ def load_context(
     place: Place,
     toolset: Mapping[str, Any],
     at: datetime,
+    subject: str = "",
     shorten: Callable[[Any], Any] = lambda value: value,
 ) -> Context:
     """Load the layers of a place through one batch. `toolset` is the gateway's answer, `at` an aware time.
@@ -45,7 +46,7 @@ def load_context(
     )
     built = (
         Layer.of_text(SYSTEM, system, budget=budgets.SYSTEM),
-        place_views.build_profile(results, tools, has_hours=place.type != places.CALENDAR),
+        place_views.build_profile(results, tools, has_hours=place.type != places.CALENDAR, subject=subject),
         Layer.of_text(LOCATION, location, budget=budgets.LOCATION),
         related.build_related(results, tools, place=place.type, zone=zone, now=now),
     )

@@ -9,6 +9,7 @@ from typing import Any
 
 import orjson
 
+from chat.context import local_times
 from chat.conversations import turn_store
 from chat.gateway import envelopes
 from chat.gateway.client import GatewayAnswer, GatewayClient, GatewayUnavailable
@@ -227,7 +228,7 @@ class ToolRunner:
         *,
         earlier: Mapping[str, Any] | None = None,
     ) -> CallOutcome:
-        shown = envelopes.remove_tokens(answer.body)
+        shown = local_times.localize_answer(envelopes.remove_tokens(answer.body), self.zone)
         row.envelope, row.confirmation = shown, next(iter(envelopes.get_tokens(answer.body).values()), "")
         row.op = str(answer.body.get("op") or row.op)[:200]
         row.status = envelopes.get_status(answer.body)

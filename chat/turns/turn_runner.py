@@ -205,8 +205,14 @@ class TurnRunner:
         turns = past_turns.load_past_turns(
             self._conversation, before=before, learn=names.learn, reply="" if asked else question
         )
-        shorten, load = self._handles.shorten_value, self._gateway.load_context
-        context = load_context(load, place=self._place, toolset=toolset, at=datetime.now(UTC), shorten=shorten)
+        context = load_context(
+            self._gateway.load_context,
+            place=self._place,
+            toolset=toolset,
+            at=datetime.now(UTC),
+            subject=self._conversation.subject,
+            shorten=self._handles.shorten_value,
+        )
         names.learn_names(context.names)
         if str(context.zone) != self._conversation.zone:
             turn_store.store_zone(self._conversation, str(context.zone))

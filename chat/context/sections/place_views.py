@@ -36,12 +36,14 @@ MAX_SUBTASKS = 50  # of a get
 Event = Mapping[str, Any]
 
 
-def build_profile(results: Results, tools: ToolNames, *, has_hours: bool) -> Layer:
+def build_profile(results: Results, tools: ToolNames, *, has_hours: bool, subject: str = "") -> Layer:
     """Return the profile layer. Whole lines are left out if it does not fit, the last preferences first."""
     profile = results.get_row(reads.PROFILE)
     if profile is None:
         return Layer.of_text(NAME, "The user's profile could not be loaded.", budget=budgets.PROFILE)
     lines = [f"## User: {clip(profile.get('name'), MAX_NAME_CHARS) or 'name not set'}"]
+    if subject:
+        lines.append(f"- Id as created_by shows it: {clip(subject, MAX_NAME_CHARS)}")
     if has_hours:
         lines.append(f"- Working hours: {describe_hours(profile.get('working_hours'))}")
     lines += _list_preferences(profile.get("preferences"))
@@ -242,7 +244,7 @@ def describe_overview(results: Results, tools: ToolNames, size: Size, zone: Zone
         (
             reads.TASKS,
             "Most urgent open tasks, [priority] title (date)",
-            [format_task(row, size, zone) for row in tasks[: size.rows]],
+            [f"{format_task(row, size, zone)}{_format_place(row, results, size)}" for row in tasks[: size.rows]],
         ),
         (
             reads.EVENTS,
@@ -257,6 +259,12 @@ def describe_overview(results: Results, tools: ToolNames, size: Size, zone: Zone
         else:
             lines += [f"{title}:", *rows] if rows else [f"{title}: none."]
     return "\n".join(lines)
+
+
+def _format_place(row: Mapping[str, Any], results: Results, size: Size) -> str:
+    """Return the project of a task. Tasks of one project have it beside the list."""
+    name = row.get("project_name") or results.by_name.get(reads.TASKS, {}).get("project_name")
+    return f", project {clip(name, size.scale(TEXT_CHARS))}" if name else ""
 
 
 def _format_project(row: Mapping[str, Any], size: Size) -> str:

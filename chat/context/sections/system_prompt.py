@@ -25,9 +25,8 @@ ANSWERS = (
 
 def build_system_prompt(tools: ToolNames, toolset_prompt: str, *, now: datetime) -> str:
     """Return the system layer for the user's local time `now`. The longest form that fits the budget is used."""
-    prompt, today = toolset_prompt.strip(), _describe_day(now)
-    if f"{now:%Y-%m-%d}" in prompt:
-        today = ""
+    prompt = toolset_prompt.strip()
+    today = _describe_time(now) if f"{now:%Y-%m-%d}" in prompt else _describe_day(now)
     sizes: list[Sequence[str]] = [
         [INTRODUCTION, TIERS, _show_example(tools), ANSWERS, prompt, today],
         [INTRODUCTION, TIERS, ANSWERS, prompt, today],
@@ -37,8 +36,13 @@ def build_system_prompt(tools: ToolNames, toolset_prompt: str, *, now: datetime)
 
 
 def _describe_day(now: datetime) -> str:
-    # At the end and without the time of day, so that providers can cache what stands before it.
-    return f"Today is {now:%A}, {now:%Y-%m-%d} in the user's time zone, {now.tzinfo}."
+    # At the end, so that providers can cache what stands before it.
+    return f"Today is {now:%A}, {now:%Y-%m-%d} in the user's time zone, {now.tzinfo}. {_describe_time(now)}"
+
+
+def _describe_time(now: datetime) -> str:
+    offset = f"{now:%z}"
+    return f"It is {now:%H:%M} there (UTC{offset[:3]}:{offset[3:5]})."
 
 
 def _show_example(tools: ToolNames) -> str:

@@ -3,8 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
+from chat.context.service import load_context
+from tests.support.loops import for_each
 from tests.unit.chat.context.gateway_answers import (
+    AT,
     CALENDAR,
+    GATEWAY_TOOLSET,
     GLOBAL,
     HOMEPAGE,
     PROFILE,
@@ -124,6 +128,22 @@ def test_location_without_a_place_shows_projects_tasks_and_the_events_of_the_use
         "- 23:00-01:00 B night",
         "- all day C days",
     ]
+
+
+@for_each("shared", [{}, {"project_name": "Website relaunch"}])
+def test_overview_names_the_project_of_each_task(shared: dict[str, str]) -> None:
+    tasks = [make_row(1, **({} if shared else {"project_name": "Website relaunch"}), due_at="2026-03-07T10:00:00Z")]
+    answers = GatewayAnswers().answer("onto.task.list", {"tasks": tasks, **shared})
+
+    assert "- [2] Row 1 (2026-03-07) 00000000-0000-4000-8000-000000000001, project Website relaunch" in read_layer(
+        answers, GLOBAL
+    )
+
+
+def test_profile_names_the_users_own_id() -> None:
+    context = load_context(GatewayAnswers(), place=GLOBAL, toolset=GATEWAY_TOOLSET, at=AT, subject="lena")
+
+    assert "- Id as created_by shows it: lena" in get_layer(context, "profile").text
 
 
 def _list_milestones(pending: list[Any], in_progress: list[Any], **more: Any) -> GatewayAnswers:

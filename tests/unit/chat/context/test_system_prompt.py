@@ -77,11 +77,10 @@ def test_system_prompt_shows_calls_of_the_surface(
         assert name in shown or name not in text
 
 
-def test_system_prompt_ends_with_the_prompt_of_the_toolset_and_the_day() -> None:
+def test_system_prompt_ends_with_the_prompt_of_the_toolset_the_day_and_the_time() -> None:
     text = build_system_prompt(ToolNames({}), "How to act\nWith care.", now=NOW)
-    assert text.endswith(
-        "How to act\nWith care.\n\nToday is Wednesday, 2026-03-04 in the user's time zone, Europe/Berlin."
-    )
+    today = "Today is Wednesday, 2026-03-04 in the user's time zone, Europe/Berlin."
+    assert text.endswith(f"How to act\nWith care.\n\n{today} It is {NOW:%H:%M} there (UTC+01:00).")
     assert "requires_user_action" in text
     assert "_preview" in text
 
@@ -89,6 +88,7 @@ def test_system_prompt_ends_with_the_prompt_of_the_toolset_and_the_day() -> None
 def test_system_prompt_says_the_day_once_if_the_toolset_says_it_too() -> None:
     text = build_system_prompt(ToolNames({}), "Today is 2026-03-04.", now=NOW)
     assert text.count("2026-03-04") == 1
+    assert text.endswith(f"It is {NOW:%H:%M} there (UTC+01:00).")
 
 
 @pytest.mark.parametrize(
