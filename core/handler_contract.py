@@ -148,11 +148,13 @@ Request = TypeVar("Request", bound=OpRequest)
 class OpHandler(Generic[Request]):
     """An op's two steps: `prepare` outside the transaction (it may use the network), `apply` inside it.
 
-    Both raise an OpRefusal to refuse the call. The transaction then rolls back.
+    Both raise an OpRefusal to refuse the call. The transaction then rolls back. With `takes_fields`, the handler
+    answers only the fields that `args["fields"]` names. Otherwise the gateway selects them by their paths.
     """
 
     apply: Callable[[Request], OpOutcome]
     prepare: Callable[[Request], Any] | None = None
+    takes_fields: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,7 +65,7 @@ EXEC: dict[str, Any] = {
             "type": "array",
             "items": {"type": "string", "minLength": 1, "maxLength": 200},
             "maxItems": 50,
-            "description": "Remote reads: answer only these, such as items.id",
+            "description": "Answer only these and ids, such as due_at or items.name; * for all",
         },
         "max_tokens": {
             "type": "integer",

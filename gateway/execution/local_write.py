@@ -13,7 +13,7 @@ from core.database.deadlines import execute_together
 from core.text import json_text
 from gateway.contracts.envelopes import EnvelopeResponse
 from gateway.contracts.errors import GatewayError
-from gateway.execution import answer, confirmation, db_errors, idempotency
+from gateway.execution import answer, confirmation, db_errors, idempotency, result_shape
 from gateway.execution.stages import Outcome, ParsedCall, ValidCall
 from gateway.executors.base import UpstreamResponse
 
@@ -74,12 +74,13 @@ def rehearse(valid: ValidCall) -> UpstreamResponse:
 
 
 def apply_timed(valid: ValidCall, prepared: Any) -> UpstreamResponse:
-    """Run the executor and add its time to the trace."""
+    """Run the executor and add its time to the trace. An op of this process answers the `fields` of the call."""
     started = time.perf_counter()
     try:
-        return valid.executor.apply(valid.work, prepared)
+        response = valid.executor.apply(valid.work, prepared)
     finally:
         valid.call.trace.handler_ms += (time.perf_counter() - started) * 1000
+    return response if valid.executor.is_remote else result_shape.shape_local(valid.work, response)
 
 
 def replay_stored_response(call: ParsedCall, keyed: idempotency.KeyedCall) -> EnvelopeResponse:

@@ -38,21 +38,38 @@ def parse_body(call: ParsedCall, body: dict[str, Any]) -> ParsedCall:
         raise call_errors.build_empty_call_error(call)
     if errors := find_field_errors(request_schemas.get_exec_validator(), body):
         raise call_errors.build_malformed_call_error(call.op, body, errors)
+    args, fields = _take_out_fields(call.op, body.get("args", {}))
     return replace(
         call,
-        args=body.get("args", {}),
+        args=args,
         dry_run=body.get("dry_run", False),
-        shape=ShapeRequest(tuple(body.get("fields", ())), body.get("max_tokens"), body.get("cursor", "")),
+        shape=ShapeRequest(tuple(body.get("fields", fields)), body.get("max_tokens"), body.get("cursor", "")),
     )
 
 
+def _take_out_fields(op: CatalogOp | None, args: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """Return the args and the `fields` in them, taken out if the op has no such argument: they are the call's own."""
+    fields = args.get("fields")
+    sent = [fields] if isinstance(fields, str) else fields
+    if op is None or not sent or "fields" in op.arguments.keys() | op.argument_aliases.keys():
+        return args, []
+    if op.schema.get("additionalProperties") is not False:  # the upstream takes arguments that its schema lacks
+        return args, []
+    if find_field_errors(request_schemas.get_exec_validator(), {"op": op.op, "fields": sent}):
+        return args, []
+    return {name: value for name, value in args.items() if name != "fields"}, list(sent)
+
+
 def add_key(call: ParsedCall, sent_key: str | None) -> ParsedCall:
-    """Return the call with the key of its body or its header. Raises InvalidRequestError if the two differ."""
+    """Return the call with the key of its body or its header. Raises InvalidRequestError if the two differ.
+
+    A model that sends a key with a read is told that it does nothing. In the header, the client sends it with any call.
+    """
     key = request_schemas.resolve_idempotency_key(sent_key, call.caller.idempotency_key)
     if key is None:
         return call
-    is_read = call.op is not None and not call.op.is_write
-    warning = ("Ignored the idempotency key: reads do not need one.",) if is_read else ()
+    is_read_of_model = sent_key is not None and call.op is not None and not call.op.is_write
+    warning = ("Ignored the idempotency key: reads do not need one.",) if is_read_of_model else ()
     return replace(call, key=key, warnings=(*call.warnings, *warning))
 
 
@@ -103,6 +120,7 @@ def validate(permitted: PermittedCall) -> ValidCall:
         client_id=call.caller.key.client_id,
         trace_id=call.trace.id,
         idempotency_scope=call.keyed_call.scope if call.keyed_call else "",
+        fields=call.shape.fields,
     )
     return ValidCall(permitted, work)
 

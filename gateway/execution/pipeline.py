@@ -122,8 +122,8 @@ def _answer_call(call: ParsedCall, body: dict[str, Any]) -> Outcome:
 def _run_valid(valid: ValidCall) -> Outcome:
     """Run a call within its deadline. Raises GatewayError if it is refused or the upstream refuses it."""
     call, op = valid.call, valid.work.op
-    if call.shape and (op.is_write or not valid.executor.is_remote):
-        raise result_shape.refuse_shape(op.op, call.shape, is_write=op.is_write)
+    if call.shape.limits_size and (op.is_write or not valid.executor.is_remote):
+        raise result_shape.refuse_size(op.op, call.shape, is_write=op.is_write)
     with valid.work.deadline.limit_waits():
         return _write(valid) if op.is_write else _read(valid)
 

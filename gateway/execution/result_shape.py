@@ -1,8 +1,11 @@
-"""Give a large answer of a remote service the size and the fields that a model can use.
+"""Give an answer the fields that a model asked for, and a large answer of a remote service a size that it can use.
 
 The upstream decides what it answers, and a page of it can have a hundred thousand tokens. So a model names the fields
 that it wants, and an answer over the limit ends after whole rows, with a cursor for the rest, or leaves out whole
 fields. Nothing is cut inside a value.
+
+`fields` means the same for every op: exactly these fields, the id of each row, and * for all. Handlers of this process
+that know the fields of their rows select them themselves.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,6 +26,8 @@ MAX_NAMED = 12  # fields in a warning
 MAX_FIELD_DEPTH = 3  # objects within objects whose fields a warning names
 MAX_COMPARED = 500  # names of an answer that are compared with one that it does not have
 MAX_NAME_LENGTH = 40  # characters
+ALL = "*"
+ID = "id"  # comes with every row
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +38,10 @@ class ShapeRequest:
     max_tokens: int | None = None
     cursor: str = ""
 
-    def __bool__(self) -> bool:
-        return bool(self.fields or self.max_tokens or self.cursor)
+    @property
+    def limits_size(self) -> bool:
+        """Whether the caller wants a part of the answer."""
+        return bool(self.max_tokens or self.cursor)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +55,9 @@ class ShapedResponse:
 def shape_read(work: UpstreamCall, outcome: UpstreamResponse, request: ShapeRequest) -> ShapedResponse:
     """Return the answer of a read with the fields that were asked for, cut to the limit of tokens.
 
-    Raises DeadlineExceeded if the call has no time left.
+    Raises InvalidRequestError for fields that the answer does not have, DeadlineExceeded if the call has no time left.
     """
-    result, warnings = project_fields(outcome.result, request.fields or work.op.result_fields)
+    result, warnings = _select_for_read(work, outcome.result)
     limit = request.max_tokens or settings.GATEWAY_RESULT_TOKENS
     start = _read_cursor(request.cursor, work)
     if start == 0 and token_budget.fits(json_text.dump(result), limit):
@@ -61,50 +68,109 @@ def shape_read(work: UpstreamCall, outcome: UpstreamResponse, request: ShapeRequ
 
 
 def shape_write(work: UpstreamCall, outcome: UpstreamResponse) -> UpstreamResponse:
-    """Return the answer of a write with the fields that the op shows, cut to the limit of tokens.
+    """Return the answer of a write with the fields that were asked for or that the op shows, cut to the limit.
 
-    The write is done, so that no deadline ends this.
+    The write is done, so that no deadline and no unknown field ends this.
     """
-    result, _warnings = project_fields(outcome.result, work.op.result_fields)
+    selection = select_fields(outcome.result, work.fields or work.op.result_fields)
+    result, warnings = selection.result, _warn_missing(selection) if work.fields else []
     if token_budget.fits(json_text.dump(result), settings.GATEWAY_RESULT_TOKENS):
-        return replace(outcome, result=result)
+        return _replace(outcome, result, warnings)
     part = token_budget.cut_json(result, settings.GATEWAY_RESULT_TOKENS)
     rows = f"Shows rows 1 to {part.end} of {part.total}." if part.end < part.total else ""
-    return _replace(outcome, part.result, [*filter(None, [rows]), *_warn_dropped(part.dropped)])
+    return _replace(outcome, part.result, [*warnings, *filter(None, [rows]), *_warn_dropped(part.dropped)])
 
 
-def refuse_shape(op: str, request: ShapeRequest, *, is_write: bool) -> InvalidRequestError:
-    """Return the error for an op whose answer has one shape."""
-    sent = {"fields": request.fields, "max_tokens": request.max_tokens, "cursor": request.cursor}
-    reason = (
-        "a write always answers in full"
-        if is_write
-        else "its answer has a fixed shape; its args may have a limit and a cursor"
-    )
+def shape_local(work: UpstreamCall, outcome: UpstreamResponse) -> UpstreamResponse:
+    """Return the answer of an op of this process with the fields that were asked for, if it did not select them.
+
+    Raises InvalidRequestError for fields that the answer does not have, which also undoes a write.
+    """
+    if not work.fields or outcome.has_selected_fields:
+        return outcome
+    result, _ = _select_for_read(work, outcome.result)
+    return replace(outcome, result=result)
+
+
+def refuse_size(op: str, request: ShapeRequest, *, is_write: bool) -> InvalidRequestError:
+    """Return the error for an op whose answer has one size."""
+    sent = {"max_tokens": request.max_tokens, "cursor": request.cursor}
+    reason = "a write answers once" if is_write else "its args may have a limit and a cursor"
     return InvalidRequestError(
-        f"{op} does not take fields, max_tokens or cursor outside its args: {reason}.",
+        f"{op} does not take max_tokens or cursor outside its args: {reason}.",
         field_errors=[FieldError(f"/{name}", "not_allowed", "Leave it out.") for name, value in sent.items() if value],
     )
 
 
-def project_fields(result: dict[str, Any], fields: Sequence[str]) -> tuple[dict[str, Any], list[str]]:
-    """Return only these fields of a result, and a warning for those that it does not have.
+@dataclass(frozen=True, slots=True)
+class FieldSelection:
+    """The selected fields of a result, and the names that it does not have; `known` names some that it has."""
 
-    A field is a path of names joined by dots. It leads through every row of a list: items.id.
+    result: dict[str, Any]
+    missing: Sequence[str] = ()
+    known: str = ""
+
+
+def select_fields(result: dict[str, Any], fields: Sequence[str]) -> FieldSelection:
+    """Return only these fields of a result and the id of each row; all for none and for *.
+
+    A field is a path of names joined by dots. It leads through every row of a list: items.name. The name alone is
+    enough if the result itself has none of this name.
     """
-    if not fields:
-        return result, []
-    wanted = _build_tree(fields)
+    if not fields or ALL in fields:
+        return FieldSelection(result)
+    paths = _complete_paths(result, fields)
     found: set[str] = set()
-    kept = _keep(result, wanted, found)
-    projected = kept if isinstance(kept, dict) else {}
-    missing = [field for field in fields if field not in found]
-    if not missing:
-        return projected, []
+    kept = _keep(result, _build_tree(paths), found)
+    missing = [field for field, path in zip(fields, paths, strict=True) if path not in found]
     if len(missing) == len(fields):
-        projected = result  # better than nothing, which a model would read as an empty answer
-    asked = ", ".join(field[:MAX_NAME_LENGTH] for field in missing[:MAX_NAMED])
-    return projected, [f"The answer has no {asked}. It has {_name_fields(result, missing)}."]
+        kept = result  # better than nothing, which a model would read as an empty answer
+    if [] in result.values():
+        missing = []  # its rows may have them, for all that is known
+    known = _name_fields(result, missing) if missing else ""
+    return FieldSelection(kept if isinstance(kept, dict) else {}, missing, known)
+
+
+def project_fields(result: dict[str, Any], fields: Sequence[str]) -> tuple[dict[str, Any], list[str]]:
+    """Return only these fields of a result, and a warning for those that it does not have."""
+    selection = select_fields(result, fields)
+    return selection.result, _warn_missing(selection)
+
+
+def _select_for_read(work: UpstreamCall, result: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """Return the fields that were asked for, or those that the op shows, and warnings about the op's own."""
+    if not work.fields:
+        return project_fields(result, work.op.result_fields)
+    selection = select_fields(result, work.fields)
+    if selection.missing:
+        unknown = [index for index, name in enumerate(work.fields) if name in selection.missing]
+        message = f"The answer has no such field. Choose from {selection.known}, or send {ALL} for all."
+        raise InvalidRequestError(
+            "Unknown fields.",
+            field_errors=[FieldError(f"/fields/{index}", "unknown_field", message) for index in unknown[:MAX_NAMED]],
+        )
+    return selection.result, []
+
+
+def _warn_missing(selection: FieldSelection) -> list[str]:
+    if not selection.missing:
+        return []
+    asked = ", ".join(field[:MAX_NAME_LENGTH] for field in selection.missing[:MAX_NAMED])
+    return [f"The answer has no {asked}. It has {selection.known}."]
+
+
+def _complete_paths(result: dict[str, Any], fields: Sequence[str]) -> list[str]:
+    """Return the path of each field from the result on: one that the result itself does not have is of its rows."""
+    if all(field.partition(".")[0] in result for field in fields):
+        return list(fields)
+    paths: dict[str, str] = {}  # by each of their ends, the shortest
+    for path in islice(_iter_fields(result), MAX_COMPARED):
+        names = path.split(".")
+        for start in range(1, len(names)):
+            end = ".".join(names[start:])
+            if end not in paths or start < paths[end].count(".") - end.count("."):
+                paths[end] = path
+    return [field if field.partition(".")[0] in result else paths.get(field, field) for field in fields]
 
 
 @dataclass(slots=True)
@@ -135,7 +201,11 @@ def _keep(value: Any, wanted: _FieldTree, found: set[str]) -> Any:
         found.update(() if value else wanted.through)  # rows that may have them, for all that is known
     elif wanted.members and isinstance(value, dict):
         members = wanted.members
-        kept = {name: _keep(item, members[name], found) for name, item in value.items() if name in members}
+        kept = {
+            name: _keep(item, members[name], found) if name in members else item
+            for name, item in value.items()
+            if name in members or (name == ID and not isinstance(item, dict | list))
+        }
     found.update(wanted.ends)
     return value if wanted.ends else kept
 

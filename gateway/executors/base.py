@@ -30,6 +30,7 @@ class UpstreamCall:
     client_id: int = 0
     trace_id: str = ""
     idempotency_scope: str = ""  # the same for all calls that are one call to us; empty without an idempotency key
+    fields: tuple[str, ...] = ()  # what the caller wants of the answer; empty for what the op answers by itself
 
     @property
     def client_subject(self) -> ClientSubject:
@@ -54,6 +55,7 @@ class UpstreamResponse:
     entity: str = ""
     action: str = ""
     progress: dict[str, float] | None = None
+    has_selected_fields: bool = False  # whether the upstream knows `fields`, and answered only these
 
 
 class Executor(Protocol):

@@ -89,7 +89,7 @@ class InProcessExecutor:
     def apply(self, work: UpstreamCall, prepared: Any) -> UpstreamResponse:
         handler = self.upstream.handlers[work.op.tool_name]
         try:
-            outcome = handler.apply(_build_request(work, prepared))
+            outcome = handler.apply(_build_request(work, prepared, takes_fields=handler.takes_fields))
         except OpRefusal as refusal:
             _raise_error(refusal, work)
         return UpstreamResponse(
@@ -100,6 +100,7 @@ class InProcessExecutor:
             () if UNCHANGED in outcome.warnings else outcome.changed_ids,
             outcome.entity,
             outcome.action,
+            has_selected_fields=handler.takes_fields,
         )
 
 
@@ -158,10 +159,11 @@ def _list_lookups() -> Iterator[Lookups]:
     return (each.upstream.lookups for each in _executors.values() if each.upstream.lookups)
 
 
-def _build_request(work: UpstreamCall, prepared: Any) -> GatewayOpRequest:
+def _build_request(work: UpstreamCall, prepared: Any, *, takes_fields: bool = False) -> GatewayOpRequest:
+    fields = {"fields": list(work.fields)} if work.fields and takes_fields else {}
     return GatewayOpRequest(
         subject=work.subject,
-        args=work.args,
+        args=fields | work.args,
         at=work.at,
         deadline=work.deadline,
         prepared=prepared,

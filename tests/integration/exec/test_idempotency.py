@@ -217,6 +217,13 @@ def test_read_ignores_a_key_with_a_warning(api: Api) -> None:
     assert not IdempotencyRecord.objects.exists()
 
 
+def test_read_ignores_a_key_in_the_header_silently(api: Api) -> None:
+    response = api.post("exec", {"op": "onto.task.list", "args": {}}, Idempotency_Key=KEY)
+
+    assert response.json()["meta"]["warnings"] == []
+    assert not IdempotencyRecord.objects.exists()
+
+
 def test_bug_in_a_handler_undoes_the_write_and_frees_the_key(
     api: Api, monkeypatch: pytest.MonkeyPatch, read_events: Callable[[], list[OperationEvent]]
 ) -> None:

@@ -1,6 +1,8 @@
 """Answers of remote services: only the fields asked for, cut after whole rows, and continued by a cursor."""
 
 import random
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -32,8 +34,11 @@ def build_work(args: dict[str, Any] | None = None, *, seconds: int = 10, **field
     return build_upstream_call(op, args=args or {}, deadline=Deadline.after(milliseconds=seconds * 1000))
 
 
-def shape(result: dict[str, Any], work: UpstreamCall | None = None, **request: Any) -> tuple[Any, list[str], str]:
-    shaped = shape_read(work or build_work(), UpstreamResponse(result), ShapeRequest(**request))
+def shape(
+    result: dict[str, Any], work: UpstreamCall | None = None, fields: tuple[str, ...] = (), **request: Any
+) -> tuple[Any, list[str], str]:
+    call = replace(work or build_work(), fields=fields)
+    shaped = shape_read(call, UpstreamResponse(result), ShapeRequest(fields, **request))
     return shaped.outcome.result, list(shaped.outcome.warnings), shaped.next_cursor
 
 
@@ -44,20 +49,64 @@ def shape(result: dict[str, Any], work: UpstreamCall | None = None, **request: A
         (["items.id"], {"items": [{"id": 1}, {"id": 2}]}, ""),
         (
             ["items.owner.name", "total"],
-            {"items": [{"owner": {"name": "a"}}, {"owner": {"name": "b"}}], "total": 2},
+            {"items": [{"id": 1, "owner": {"name": "a"}}, {"id": 2, "owner": {"name": "b"}}], "total": 2},
             "",
         ),
-        (["items.owner", "items.owner.name"], {"items": OWNERS}, ""),
-        (["items.nme", "total"], {"items": [{}, {}], "total": 2}, "The answer has no items.nme. It has "),
+        (["items.owner"], {"items": [{"id": 1, **OWNERS[0]}, {"id": 2, **OWNERS[1]}]}, ""),
+        (["items.owner", "items.owner.name"], {"items": [{"id": 1, **OWNERS[0]}, {"id": 2, **OWNERS[1]}]}, ""),
+        # A name alone is that of the rows.
+        (["owner"], {"items": [{"id": 1, **OWNERS[0]}, {"id": 2, **OWNERS[1]}]}, ""),
+        (["owner.name"], {"items": [{"id": 1, **OWNERS[0]}, {"id": 2, **OWNERS[1]}]}, ""),
+        (
+            ["items.nme", "total"],
+            {"items": [{"id": 1}, {"id": 2}], "total": 2},
+            "The answer has no items.nme. It has ",
+        ),
     ],
 )
-def test_only_the_fields_asked_for_are_kept(fields: list[str], kept: dict[str, Any], warning: str) -> None:
+def test_only_the_fields_asked_for_and_ids_are_kept(fields: list[str], kept: dict[str, Any], warning: str) -> None:
     items = [{"id": 1, "name": "x", "owner": {"name": "a"}}, {"id": 2, "name": "y", "owner": {"name": "b"}}]
 
     result, warnings = project_fields({"items": items, "total": 2}, fields)
 
     assert result == kept
     assert "".join(warnings).startswith(warning) if warning else warnings == []
+
+
+@for_each("fields", [("*",), ("*", "total"), ()])
+def test_a_star_is_for_all_fields(fields: tuple[str, ...]) -> None:
+    answer = {"total": 1, "debug": "x"}
+    work = build_work(result_fields=["total"])
+
+    assert shape(answer, work, fields=fields)[0] == (answer if fields else {"total": 1})
+    assert shape_write(replace(work, fields=fields), UpstreamResponse(answer)).result == (
+        answer if fields else {"total": 1}
+    )
+
+
+def test_a_read_with_an_unknown_field_is_refused_with_the_fields_that_there_are() -> None:
+    answer = {"items": [{"id": 1, "name": "a"}], "total": 1}
+
+    with pytest.raises(InvalidRequestError) as refused:
+        shape(answer, fields=("name", "nmae"))
+
+    [error] = refused.value.field_errors
+    assert (error.path, error.code) == ("/fields/1", "unknown_field")
+    known = "items, items.id, items.name, total"
+    assert error.message == f"The answer has no such field. Choose from {known}, or send * for all."
+
+
+def test_a_remote_write_with_an_unknown_field_is_answered_with_a_warning() -> None:
+    work = replace(build_work(), fields=("nmae", "id"))
+
+    written = shape_write(work, UpstreamResponse({"id": 1, "name": "a", "log": "x"}))
+
+    assert (written.result, list(written.warnings)) == ({"id": 1}, ["The answer has no nmae. It has name."])
+
+
+def test_rows_of_an_empty_list_may_have_any_field() -> None:
+    assert shape({"items": []}, fields=("items.name",))[0] == {"items": []}
+    assert shape({"items": []}, fields=("name",))[0] == {"items": []}
 
 
 @for_each(
@@ -203,7 +252,8 @@ def test_a_row_that_is_too_large_is_left_out_and_the_next_ones_can_be_read() -> 
 @for_each("fields", [(), tuple(f"unknown_{number}" for number in range(50)), ("items.id", "key_1", "items.none")])
 def test_shaping_time_is_linear(build: Any, fields: tuple[str, ...]) -> None:
     def run(result: dict[str, Any]) -> None:
-        shape(result, build_work(seconds=100), fields=fields)
+        with suppress(InvalidRequestError):
+            shape(result, build_work(seconds=100), fields=fields)
 
     assert_linear(run, build, size=30_000)
 
@@ -221,6 +271,7 @@ def test_long_names_are_not_compared_with_each_other() -> None:
         return "".join(numbers.choices("ab", k=size))
 
     def run(names: tuple[list[str], list[str]]) -> None:
-        shape(dict.fromkeys(names[0], 1), build_work(seconds=100), fields=tuple(names[1]))
+        with pytest.raises(InvalidRequestError):
+            shape(dict.fromkeys(names[0], 1), build_work(seconds=100), fields=tuple(names[1]))
 
     assert_linear(run, lambda size: ([name(size) for _ in range(500)], [name(size) for _ in range(6)]), size=199)
