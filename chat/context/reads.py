@@ -15,6 +15,7 @@ TOP_TASKS = 5
 SIBLINGS = TOP_TASKS + 1  # the task itself may be among them
 MILESTONES_LOADED = 50  # the most of a page: those without a date come first, then the earliest
 DAY = timedelta(days=1)
+OF_EVENTS = ["title", "start_at", "end_at"]  # fields; with them, each occurrence of an event is a row
 PROFILE, PROJECT, PROJECTS, TASK, TASKS, EVENTS = "profile", "project", "projects", "task", "tasks", "events"
 NOTES, BRAIN_DUMPS, MILESTONES, CURRENT_MILESTONES = "notes", "brain_dumps", "milestones", "current_milestones"
 
@@ -103,13 +104,13 @@ def _list_reads(place: Place, at: datetime) -> dict[str, tuple[str, dict[str, An
             TASKS: ("onto.task.list", {"project_id": project_id, **_most_urgent(SIBLINGS)}),
         }
     if place.type == places.CALENDAR:
-        return {EVENTS: ("cal.event.list", {"calendar_scope": "user", "limit": 20})}
+        return {EVENTS: ("cal.event.list", {"calendar_scope": "user", "limit": 20, "fields": OF_EVENTS})}
     # The user's day lies within these two days, whatever their time zone is.
     days = {"time_min": (at - DAY).isoformat(), "time_max": (at + DAY).isoformat()}
     return {
         PROJECTS: ("onto.project.list", {"limit": 5}),
         TASKS: ("onto.task.list", _most_urgent(TOP_TASKS)),
-        EVENTS: ("cal.event.list", {"calendar_scope": "user", "limit": 50, **days}),
+        EVENTS: ("cal.event.list", {"calendar_scope": "user", "limit": 50, "fields": OF_EVENTS, **days}),
     }
 
 

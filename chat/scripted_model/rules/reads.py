@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Generator
-from datetime import date, timedelta
 from typing import Any
 
 from chat.scripted_model.dates import Days
@@ -138,7 +137,7 @@ def _read_filters(intent: ScriptedIntent, days: Days) -> dict[str, Any]:
         # Late tasks are also due today.
         is_by_today = TO_DO.search(lower) and days.today and times["time_max"] == days.today.isoformat()
         filters |= {} if is_by_today else {"due_after": times["time_min"]}
-        filters["due_before"] = (date.fromisoformat(times["time_max"]) + timedelta(1)).isoformat()
+        filters["due_before"] = times["time_max"]
         filters.setdefault("state_key", [*OPEN_STATES])
     if times or DUE.search(lower):
         filters.setdefault("sort_by", "due_at")

@@ -18,6 +18,7 @@ from workspace.models import CalendarEvent, Project, Task, TaskEventKind
 from workspace.services import access
 from workspace.services.access import NamedRow
 from workspace.services.calendar import (
+    attendees,
     event_list,
     event_times,
     events,
@@ -64,9 +65,18 @@ def create_event(request: OpRequest) -> OpOutcome:
     event.save(force_insert=True)
     event.project_name = event.project.name if event.project else None
     where = "the project's calendar" if event.project else "the user's own calendar"
-    outcome = _build_outcome(event, zone=clock.zone, message=f"Created the event {quote_name(event.title)} in {where}.")
     overlaps = free_time.warn_about_event(event, zone=clock.zone, subject=request.subject, at=request.at)
-    return _add_sync_state(replace(outcome, warnings=(*clock.warnings, *calendar_warnings, *overlaps)), request)
+    sent = [
+        name for name in ("location", "attendees", "time_zone", *series.RECURRENCE_FIELDS) if request.args.get(name)
+    ]
+    return _build_change_outcome(
+        event,
+        request,
+        clock,
+        changed=("start_at", "end_at", *sent),
+        message=f"Created the event {quote_name(event.title)} in {where}.",
+        warnings=(*clock.warnings, *calendar_warnings, *overlaps),
+    )
 
 
 def update_event(request: OpRequest) -> OpOutcome:
@@ -218,9 +228,8 @@ def _lock_task(request: OpRequest) -> Task:
 def _assign_fields(event: CalendarEvent, request: OpRequest, clock: LocalTimeParser) -> None:
     """Set the fields that were sent. Raises InvalidArgs with all errors."""
     sent = dict(request.args)
-    if "attendees" in sent:  # as for all list arguments: an empty list changes nothing, null clears it
-        attendees = sent["attendees"]
-        sent["attendees"] = [] if attendees is None else list(dict.fromkeys(attendees)) or event.attendees
+    if attendees.ARGUMENTS & sent.keys():
+        sent["attendees"] = attendees.change_attendees(event.attendees, sent)
     before = copy.copy(event)
     clock.errors += changes.assign_fields(event, kind=EVENT, sent=sent, at=request.at)
     if "time_zone" in sent:

@@ -1,9 +1,9 @@
 """Lists of the calendar events in a time range."""
 
-from datetime import date, datetime, timedelta
+from collections.abc import Sequence
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
-from zoneinfo import ZoneInfo
 
 from core.handler_contract import OpOutcome, OpRequest
 from workspace.entity_types import EVENT
@@ -16,6 +16,8 @@ from workspace.services.search import search
 from workspace.services.time import times
 from workspace.services.time.times import LocalTimeParser
 
+DAY_LENGTH = len("2026-03-01")
+ALSO_AT = " An event that repeats is one row; also_at has its other starts. With fields, each occurrence is a row."
 DEFAULT_DAYS = 7  # length of the time range when time_max is not sent
 
 # Names the calendars that a list covers, by scope; used in the message.
@@ -53,19 +55,36 @@ def list_events(request: OpRequest) -> OpOutcome:
         for each in page
         if each.id in rows
     ]
-    event_rows, shared = (occurrence_rows, {}) if fields else serialization.take_out_project(occurrence_rows)
+    joined = _join_occurrences(occurrence_rows)
+    event_rows, shared = (occurrence_rows, {}) if fields else serialization.take_out_project(joined)
     result: dict[str, Any] = {
         **shared,
         "events": event_rows,
         "total": len(occurrences),
         "has_more": has_more,
         "time_range": serialize_time_range(span),
-        "message": _build_message(len(page), len(occurrences), CALENDARS_BY_SCOPE[scope.name]),
+        "message": _build_message(len(page), len(occurrences), CALENDARS_BY_SCOPE[scope.name])
+        + (ALSO_AT if any("also_at" in row for row in event_rows) else ""),
     }
     if has_more:
         position = OccurrencePosition(span.start, span.end, page[-1].start, page[-1].id)
         result["next_cursor"] = event_list.encode_cursor(position, mark=mark)
     return OpOutcome(result=result, warnings=(*clock.warnings, *scope.warnings))
+
+
+def _join_occurrences(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return one row for each event: its first occurrence, and in `also_at` when the others on the page start.
+
+    They are days if they start at the same time of day.
+    """
+    first_rows: dict[str, dict[str, Any]] = {}
+    for row in rows:
+        first = first_rows.setdefault(row["id"], row)
+        if first is not row:
+            day, time_of_day = row["start_at"][:DAY_LENGTH], row["start_at"][DAY_LENGTH:]
+            is_same_time = time_of_day == first["start_at"][DAY_LENGTH:]
+            first.setdefault("also_at", []).append(day if is_same_time else row["start_at"])
+    return list(first_rows.values())
 
 
 def _build_message(shown: int, total: int, calendars: str) -> str:
@@ -79,12 +98,12 @@ def parse_time_range(request: OpRequest, clock: LocalTimeParser) -> TimeRange:
     """Return the requested time range. A date as time_max includes that whole day. Raises InvalidArgs."""
     time_min, time_max = clock.parse(request.args, "time_min"), clock.parse(request.args, "time_max")
     clock.raise_errors()
-    start = request.at.replace(microsecond=0) if time_min is None else _to_datetime(time_min, clock.zone)
+    start = request.at.replace(microsecond=0) if time_min is None else times.to_range_start(time_min, clock.zone)
     if time_max is None:
         week_later = start.astimezone(clock.zone).replace(tzinfo=None) + timedelta(days=DEFAULT_DAYS)
         end = times.localize(week_later, clock.zone)
     else:
-        end = _to_datetime(time_max if isinstance(time_max, datetime) else time_max + timedelta(days=1), clock.zone)
+        end = times.to_range_end(time_max, clock.zone)
     if end <= start:
         message = (
             "time_max must be after time_min, which defaults to now; send a later time_max or an earlier time_min."
@@ -95,10 +114,6 @@ def parse_time_range(request: OpRequest, clock: LocalTimeParser) -> TimeRange:
         clock.add_error("time_max", "too_long", message)
     clock.raise_errors()
     return TimeRange(start, end, clock.zone)
-
-
-def _to_datetime(when: date, zone: ZoneInfo) -> datetime:
-    return when if isinstance(when, datetime) else times.get_day_start(when, zone)
 
 
 def _filter_events(request: OpRequest, scope: CalendarScope) -> CalendarEventQuerySet:

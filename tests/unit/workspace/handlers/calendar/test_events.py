@@ -27,7 +27,8 @@ APART = {"start_at": NOON, "due_at": NOON + 3 * DAY}  # of a task with two event
 
 
 def create(**args: Any) -> Any:
-    return call_handler("create_calendar_event", **({"title": "Lunch", "start_at": "2026-03-04T12:00:00Z"} | args))
+    sent = {"title": "Lunch", "start_at": "2026-03-04T12:00:00Z", "fields": ["*"]}
+    return call_handler("create_calendar_event", **(sent | args))
 
 
 def update(event: CalendarEvent, **args: Any) -> Any:
@@ -541,3 +542,31 @@ def test_date_alone_moves_a_timed_event_at_its_local_time(db: None) -> None:
     assert outcome.warnings == (
         "Read start_at as 2026-03-30T09:00:00+02:00, that day at the old time; for whole days also send end_at.",
     )
+
+
+@for_each(
+    "sent, attendees",
+    [
+        ({"add_attendees": ["Cem", "ana"]}, ["Ana", "Ben", "Cem"]),
+        ({"remove_attendees": ["ANA"]}, ["Ben"]),
+        ({"remove_attendees": ["Ana", "Ben"]}, []),
+        ({"add_attendees": ["Cem"], "remove_attendees": ["Ben"]}, ["Ana", "Cem"]),
+        ({"attendees": ["Cem"]}, ["Cem"]),
+        ({"attendees": None, "add_attendees": ["Cem"]}, ["Cem"]),
+    ],
+    undone=True,
+)
+def test_attendees_are_added_removed_or_replaced(db: None, sent: dict[str, Any], attendees: list[str]) -> None:
+    event = make_own_event(attendees=["Ana", "Ben"])
+
+    assert update(event, **sent).result["event"]["attendees"] == attendees
+
+
+def test_only_attendees_can_be_removed_and_their_number_is_limited(db: None) -> None:
+    event = make_own_event(attendees=["Ana"])
+
+    assert list_field_errors(lambda: update(event, remove_attendees=["Zoe"])) == [
+        ("/remove_attendees", "not_attending")
+    ]
+    many = [f"guest {number}" for number in range(50)]
+    assert list_field_errors(lambda: update(event, add_attendees=many)) == [("/add_attendees", "too_many")]

@@ -39,7 +39,8 @@ def list_events(**args: Any) -> Any:
 
 
 def list_titles(**args: Any) -> list[str]:
-    return [row["title"] for row in list_events(**args)["events"]]
+    """Return the title of each occurrence."""
+    return [row["title"] for row in list_events(fields=["title"], **args)["events"]]
 
 
 def test_list_covers_the_next_seven_local_days(db: None) -> None:
@@ -142,7 +143,9 @@ def test_recurring_event_is_listed_per_occurrence_at_the_same_local_time(db: Non
     )
     days("bins", date(2026, 3, 3), recurrence="biweekly")
 
-    rows = list_events(time_min="2026-03-26", time_max="2026-03-31", time_zone="Europe/Berlin")["events"]
+    days_of_march = {"time_min": "2026-03-26", "time_max": "2026-03-31", "time_zone": "Europe/Berlin"}
+    rows = list_events(**days_of_march, fields=["start_at"])["events"]
+    lean = list_events(**days_of_march)
 
     assert [row["start_at"] for row in rows] == [
         "2026-03-26T09:00:00+01:00",
@@ -152,6 +155,12 @@ def test_recurring_event_is_listed_per_occurrence_at_the_same_local_time(db: Non
         "2026-03-31T09:00:00+02:00",
     ]
     assert len({row["id"] for row in rows}) == 2
+    assert [(row["start_at"], row.get("also_at")) for row in lean["events"]] == [
+        ("2026-03-26T09:00:00+01:00", ["2026-03-27", "2026-03-30T09:00:00+02:00", "2026-03-31T09:00:00+02:00"]),
+        ("2026-03-31", None),
+    ]
+    assert lean["message"].startswith("5 of 5 events, earliest first.")
+    assert "An event that repeats is one row" in lean["message"]
 
 
 def test_recurring_event_ends_at_its_recurrence_end(db: None) -> None:
@@ -234,12 +243,13 @@ def test_pages_list_every_event_once_while_time_passes(db: None) -> None:
     make_own_event("again", start_at=AT - 30 * DAY, recurrence="daily")
     days("whole", date(2026, 3, 1), recurrence="daily")
 
-    first = list_events(limit=4)
+    chosen = {"limit": 4, "fields": ["start_at"]}
+    first = list_events(**chosen)
     rows, later, cursor = first["events"], AT, first["next_cursor"]
     make_own_event("meanwhile", start_at=AT - timedelta(minutes=10))
     while cursor:
         later += timedelta(hours=7)
-        page = list_events(limit=4, cursor=cursor, at=later)
+        page = list_events(**chosen, cursor=cursor, at=later)
         assert page["time_range"] == first["time_range"]
         rows += page["events"]
         cursor = page.get("next_cursor")
@@ -267,7 +277,7 @@ def test_list_query_count_does_not_depend_on_its_length_which_is_limited(
     make_own_event(recurrence="daily")
 
     with django_assert_max_num_queries(3):  # the time zone, the times, the rows
-        assert len(list_events(limit=50)["events"]) == 47
+        assert len(list_events(limit=50, fields=["title"])["events"]) == 47
     with django_assert_max_num_queries(4):  # and the project
         list_events(project_id=str(project.pk))
     monkeypatch.setattr(event_list, "MAX_OCCURRENCES", 47)

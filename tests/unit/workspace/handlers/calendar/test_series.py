@@ -40,7 +40,7 @@ def delete(event: CalendarEvent, **args: Any) -> Any:
 
 def list_events(until: str = "2026-03-07", since: str = "2026-03-02") -> list[str]:
     """Return day, time and title of each occurrence."""
-    rows = call_handler("list_calendar_events", time_min=since, time_max=until, limit=50).result["events"]
+    rows = call_handler("list_calendar_events", time_min=since, time_max=until, limit=50, fields=["*"]).result["events"]
     return [f"{row['start_at'][8:16].replace('T', ' ')} {row['title']}".replace("-", " ") for row in rows]
 
 
