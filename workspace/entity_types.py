@@ -65,6 +65,9 @@ BY_PRIORITY = SortOrder("priority", "most urgent first", (SortKey("priority"), S
 BY_START = SortOrder("start_at", "earliest start first, no start last", (SortKey("start_at"),))
 BY_START_DATE = SortOrder("start_date", "earliest start first, no start last", (SortKey("start_date"),))
 BY_DEADLINE = SortOrder("due_at", "earliest due first, no due date last", (SortKey("due_at"),))
+BY_COMPLETION = SortOrder(
+    "completed_at", "latest completion first, not completed last", (SortKey("completed_at", descending=True),)
+)
 BY_DUE = SortOrder("due_at", "no due date first, then earliest", (SortKey("due_at", none_first=True),))
 
 
@@ -165,15 +168,11 @@ PROJECT = EntityType(
     fields=tuple(
         "name slug description executive_summary tags context type_key state_key start_at end_at props".split()
     ),
-    list_row=tuple(
-        """
-    id name slug type_key state_key start_at end_at tags task_count active_task_count completed_task_count
-    completion_percentage has_phases has_notes has_brain_dumps
-""".split()
-    ),
+    list_row=tuple("id name state_key start_at end_at task_count active_task_count".split()),
     added_fields=("role",),
-    texts={"description": 200, "executive_summary": 500, "context": 500},
-    inline_texts=("description", "executive_summary"),
+    texts={"description": 100, "executive_summary": 500, "context": 500},
+    inline_texts=("description",),
+    unlisted_texts=("executive_summary", "context"),
     full_row=tuple(
         """
     id name slug description executive_summary tags context type_key state_key start_at end_at completed_at
@@ -207,7 +206,7 @@ TASK = EntityType(
     ),
     list_row=tuple(
         """
-    id project_id project_name title state_key priority start_at due_at has_subtasks has_dependencies
+    id project_id project_name title state_key priority start_at due_at completed_at has_subtasks has_dependencies
     is_recurring
 """.split()
     ),
@@ -227,9 +226,9 @@ TASK = EntityType(
     filters={"has_date": Q(start_at__isnull=False) | Q(due_at__isnull=False)},
     parent_column="parent_task_id",
     link_filters={"plan_id": "plan"},
-    range_filters={"due_after": "due_at__gte", "due_before": "due_at__lt"},
+    range_filters={"due_after": "due_at__gte", "due_before": "due_at__lt", "completed_after": "completed_at__gte"},
     timed_filters={"overdue": filter_overdue},
-    orders=(BY_UPDATE, BY_PRIORITY, BY_START, BY_DEADLINE, BY_CREATION),
+    orders=(BY_UPDATE, BY_PRIORITY, BY_START, BY_DEADLINE, BY_CREATION, BY_COMPLETION),
     final_states=(TaskState.DONE,),
     span_columns=("start_at", "due_at"),
     completion_stamp=(TaskState.DONE, "completed_at"),

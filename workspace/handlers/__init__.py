@@ -1,6 +1,7 @@
 """All workspace handlers by tool name. A handler exists only if it is in this table."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -33,7 +34,19 @@ def _build_generic_handlers(kind: EntityType) -> dict[str, OpHandler[OpRequest]]
     }
 
 
-HANDLERS: dict[str, OpHandler[OpRequest]] = {
+# Tools that read more or less of their rows for the `fields` that a caller chooses. A get has all of them anyway.
+_TOOLS_WITH_FIELDS = frozenset(
+    tool_name
+    for kind in ENTITY_TYPE_BY_NAME.values()
+    for tool_name in _build_generic_handlers(kind)
+    if not tool_name.startswith(("get_", "delete_"))
+) | frozenset(
+    """
+    move_onto_task schedule_task list_calendar_events create_calendar_event update_calendar_event
+""".split()
+)
+
+_HANDLERS: dict[str, OpHandler[OpRequest]] = {
     **{
         tool_name: handler
         for kind in ENTITY_TYPE_BY_NAME.values()
@@ -80,4 +93,9 @@ HANDLERS: dict[str, OpHandler[OpRequest]] = {
     "delete_calendar_event": OpHandler(events.delete_event),
     "get_project_calendar": OpHandler(slots.get_calendar),
     "set_project_calendar": OpHandler(slots.set_calendar),
+}
+
+HANDLERS = {
+    tool_name: replace(handler, takes_fields=tool_name in _TOOLS_WITH_FIELDS)
+    for tool_name, handler in _HANDLERS.items()
 }

@@ -471,13 +471,50 @@ def test_note_beside_a_wrong_name_is_still_added_to_the_text(api: Api) -> None:
 
 
 @for_each("op", ["onto.project.search", "onto.task.search"])
-@for_each("argument", [{"fields": ["name"]}, {"sort_by": "name"}, {"include_links": True}])
+@for_each("argument", [{"sort_by": "name"}, {"include_links": True}])
 def test_argument_about_the_answer_is_left_out(api: Api, op: str, argument: dict[str, Any]) -> None:
     details = api.exec(op, {"query": "trade fair"} | argument)["error"]["details"]
 
     [name] = argument
     assert [error["message"] for error in details["field_errors"]] == [f"Unknown argument {name}; leave it out."]
     assert details["retry_with"] == {"op": op, "args": {"query": "trade fair"}}
+
+
+@for_each(
+    "op, args, rows",
+    [
+        ("onto.task.search", {"query": "trade fair"}, "tasks"),
+        ("onto.task.get", {"task_id": DEMO_TASK_ID}, "task"),
+        ("onto.project.get", {"project_id": DEMO_PROJECT_ID}, "project"),
+    ],
+)
+@for_each("place", ["args", "call"])
+def test_fields_are_exactly_these_wherever_they_are_sent(
+    api: Api, op: str, args: dict[str, Any], rows: str, place: str
+) -> None:
+    name = "state_key"
+    fields = {"fields": [name]}
+
+    envelope = api.exec(op, args | fields) if place == "args" else api.exec(op, args, **fields)
+
+    shown = envelope["result"][rows]
+    for row in shown if isinstance(shown, list) else [shown]:
+        assert row.keys() <= {"id", name}
+    unknown = api.exec(op, args, fields=["colour"])["error"]["details"]["field_errors"]
+    assert [(error["path"], error["code"]) for error in unknown] == [("/fields/0", "unknown_field")]
+    assert name in unknown[0]["message"]
+
+
+def test_create_shows_the_fields_that_were_asked_for(api: Api) -> None:
+    args = {"project_id": DEMO_PROJECT_ID, "title": "Print the flyers"}
+
+    lean = api.exec("onto.task.create", args)["result"]["task"]
+    asked = api.exec("onto.task.create", args, fields=["priority"])["result"]["task"]
+    whole = api.exec("onto.task.create", args, fields=["*"])["result"]["task"]
+
+    assert lean.keys() == {"id", "title", "state_key"}
+    assert asked == {"id": asked["id"], "priority": 3}
+    assert whole.keys() >= {"description", "completed_at", "props", "created_by"}
 
 
 def test_dependency_of_a_new_task_becomes_a_connection(api: Api) -> None:

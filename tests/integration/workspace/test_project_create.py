@@ -34,12 +34,14 @@ def test_project_is_created_with_its_rows_and_becomes_the_context(api: Api) -> N
     response = create_project(api, entities=[GOAL, TASK], relationships=[PAIR], meta={"model": "some"})
 
     result = response["result"]
-    assert set(result) == {"project", "project_id", "counts", "message", "context_shift"}
+    assert set(result) == {"project", "project_id", "counts", "created", "message", "context_shift"}
+    [created] = result["created"]["tasks"]
     assert result["context_shift"]["entity_id"] == result["project_id"] == response["meta"]["operation"]["entity_id"]
     edges = api.exec("onto.entity.links.get", {"entity_kind": "project", "entity_id": result["project_id"]})
     [overview] = edges["result"]["linked_entities"]["documents"]
     assert overview["title"] == "Spring launch: overview"
     [task] = api.exec("onto.task.list", {"project_id": result["project_id"]})["result"]["tasks"]
+    assert created == {"id": task["id"], "title": task["title"]}
     [link] = api.exec("onto.entity.relationships.get", {"entity_id": task["id"]})["result"]["relationships"]
     assert (link["src_kind"], link["rel"], link["props"]) == ("goal", "has_task", {"is_primary": True})
 

@@ -8,7 +8,7 @@ from core.handler_contract import OpOutcome, OpRequest, build_invalid_args
 from workspace.entity_types import DOCUMENT
 from workspace.handlers.documents import document_tree
 from workspace.handlers.generic import generic_writes
-from workspace.handlers.generic.row_outcomes import build_row_outcome
+from workspace.handlers.generic.row_outcomes import build_create_outcome
 from workspace.models import Document
 from workspace.services import access
 from workspace.services.documents import merging, outline, tree
@@ -39,12 +39,13 @@ def create_document(request: OpRequest) -> OpOutcome:
         request, locked_project, id_argument="parent_id", title_argument="parent_title"
     )
     tree.insert_document(document, locked_project, position=fields.get("position"))
-    outcome = build_row_outcome(
+    outcome = build_create_outcome(
         document,
         kind=DOCUMENT,
-        at=request.at,
+        request=request,
         message=f"Created the document {quote_name(document.title)}.",
         warnings=(*warnings, *parent_warnings, *duplicates.warn_about_duplicate(document, kind=DOCUMENT)),
+        also=("parent_id", "position") if document.parent_id else (),
     )
     return replace(outcome, result=outcome.result | {"structure": {"version": locked_project.tree_version}})
 

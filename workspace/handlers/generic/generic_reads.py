@@ -17,6 +17,7 @@ from workspace.services.search import search
 from workspace.services.time import times
 
 MAX_LINKS = 20  # that a get includes
+UPPER = "_before"  # how arguments for the end of a range end
 
 # Arguments that filter a list by one value or several, with the lookup for one value.
 FILTER_LOOKUPS = {
@@ -130,7 +131,10 @@ def filter_rows(request: OpRequest, kind: EntityType) -> EntityQuerySet[Any]:
 
 
 def _parse_bounds(request: OpRequest, kind: EntityType) -> dict[str, datetime]:
-    """Return the times sent for range filters. A date means its start in the user's zone. Raises InvalidArgs."""
+    """Return the times sent for range filters. A range of dates has both of these days in the user's zone.
+
+    Raises InvalidArgs.
+    """
     names = [name for name in kind.range_filters if request.args.get(name) is not None]
     if not names:
         return {}
@@ -138,16 +142,16 @@ def _parse_bounds(request: OpRequest, kind: EntityType) -> dict[str, datetime]:
     parsed = {name: clock.parse(request.args, name) for name in names}
     clock.raise_errors()
     return {
-        name: when if isinstance(when, datetime) else times.get_day_start(when, clock.zone)
+        name: times.to_range_end(when, clock.zone) if name.endswith(UPPER) else times.to_range_start(when, clock.zone)
         for name, when in parsed.items()
         if when is not None
     }
 
 
 def describe_bounds(request: OpRequest, kind: EntityType) -> str:
-    """Return a sentence for each date that was sent as an upper bound, because the caller may mean to include it."""
+    """Return a sentence for each date that was sent as an upper bound, because the caller may mean to leave it out."""
     days = {name: request.args[name] for name in kind.range_filters if times.is_date(request.args.get(name))}
-    return "".join(f" {name} leaves out {day} itself." for name, day in days.items() if name.endswith("_before"))
+    return "".join(f" {name} includes all of {day}." for name, day in days.items() if name.endswith(UPPER))
 
 
 def _read_page(

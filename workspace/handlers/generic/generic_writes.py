@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from core import handler_contract
 from core.handler_contract import ArgumentError, OpOutcome, OpRequest, build_invalid_args
 from workspace.entity_types import EntityType
-from workspace.handlers.generic.row_outcomes import build_change_outcome, build_row_outcome
+from workspace.handlers.generic.row_outcomes import build_change_outcome, build_create_outcome
 from workspace.models import Edge, Entity, Project
 from workspace.services import access
 from workspace.services.documents import merging
@@ -60,10 +60,10 @@ def create_row(
     if then:
         then([row], by=request.subject, at=request.at)
     edge_note = f" and {len(edges)} edge{'s' if len(edges) > 1 else ''}" if edges else ""
-    row_outcome = build_row_outcome(
+    row_outcome = build_create_outcome(
         row,
         kind=kind,
-        at=request.at,
+        request=request,
         message=f"Created the {kind.name} {quote_name(getattr(row, kind.label))}{edge_note}.",
         warnings=(
             *completed.warnings,
@@ -72,7 +72,7 @@ def create_row(
             *duplicates.warn_about_duplicate(row, kind=kind),
         ),
     )
-    return replace(row_outcome, result=row_outcome.result | edge_arguments.serialize_edges(edges))
+    return replace(row_outcome, result=row_outcome.result | edge_arguments.serialize_edges(edges, row))
 
 
 def build_row(
@@ -120,7 +120,7 @@ def update_row(
     row_outcome = build_change_outcome(
         row, kind=kind, request=request, changed=changed, message=message, warnings=warnings
     )
-    return replace(row_outcome, result=row_outcome.result | edge_arguments.serialize_edges(edges))
+    return replace(row_outcome, result=row_outcome.result | edge_arguments.serialize_edges(edges, row))
 
 
 def delete_row(request: OpRequest, *, kind: EntityType, check: Callable[[Entity], None] | None = None) -> OpOutcome:

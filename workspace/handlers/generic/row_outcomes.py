@@ -1,8 +1,10 @@
-"""Outcomes about one row: the complete row, or after a change only what changed."""
+"""Outcomes about one row: the complete row, or after a write only what the caller cannot know."""
 
 from collections.abc import Collection
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
+
+from django.db import models
 
 from core.handler_contract import OpOutcome, OpRequest
 from workspace.entity_types import EntityType
@@ -19,8 +21,38 @@ def build_row_outcome(
     warnings: tuple[str, ...] = (),
     max_chars: int = outline.DEFAULT_CHARS,
 ) -> OpOutcome:
-    """Build the outcome of get and create: the complete row under its kind's name, long texts cut."""
+    """Build the outcome of a get: the complete row under its kind's name, long texts cut."""
     excerpt = outline.truncate_row(serialization.serialize_row(row, kind=kind, at=at), kind=kind, max_chars=max_chars)
+    return build_excerpt_outcome(
+        row, excerpt, kind=kind, message=message + build_cut_note(excerpt, kind=kind), warnings=warnings
+    )
+
+
+def build_create_outcome(
+    row: Any,
+    *,
+    kind: EntityType,
+    request: OpRequest,
+    message: str,
+    warnings: tuple[str, ...] = (),
+    also: Collection[str] = (),
+) -> OpOutcome:
+    """Build the outcome of a create: id, name, state and what was sent, as it is stored; or only `fields` of it.
+
+    Long texts, which the caller has just sent, empty values and defaults are left out. `also` names fields that the
+    call set in other words. Raises InvalidArgs for unknown `fields`.
+    """
+    complete = serialization.serialize_row(row, kind=kind, at=request.at)
+    asked = serialization.choose_fields(request.args, kind.answer_fields, also=kind.preview_fields)
+    columns = {name: kind.model._meta.get_field(name) for name in kind.fields if name in request.args}
+    sent = {
+        name
+        for name, column in columns.items()
+        if name not in kind.long_texts and getattr(row, name) != cast("models.Field[Any, Any]", column).get_default()
+    }
+    shown = asked or {kind.label, "state_key", *sent, *also, *kind.computed_fields}
+    selected = serialization.select_fields(complete, kind=kind, fields=shown)
+    excerpt = outline.truncate_row(selected if asked else serialization.drop_empty(selected), kind=kind)
     return build_excerpt_outcome(
         row, excerpt, kind=kind, message=message + build_cut_note(excerpt, kind=kind), warnings=warnings
     )

@@ -13,7 +13,7 @@ from workspace.entity_types import DOCUMENT, GOAL, MILESTONE, PLAN, REQUIREMENT,
 from workspace.handlers.documents import documents
 from workspace.handlers.generic import generic_writes
 from workspace.models import Entity, Project
-from workspace.services.entities import duplicates
+from workspace.services.entities import duplicates, serialization
 from workspace.services.time.partial_dates import PartialDates
 
 ENTITY_KINDS = {kind.name: kind for kind in (GOAL, MILESTONE, PLAN, TASK, DOCUMENT, RISK, REQUIREMENT)}
@@ -36,6 +36,10 @@ class NewEntities:
     def get_rows(self, kind: EntityType) -> list[Any]:
         """Return the rows of a kind, in the order they were sent."""
         return [row for row in self.rows.values() if type(row) is kind.model]
+
+    def list_names(self, kind: EntityType) -> list[dict[str, str]]:
+        """Return the id and the name of each row of a kind, in the order they were sent."""
+        return [serialization.name_row(row, kind=kind) for row in self.get_rows(kind)]
 
     def save(self) -> None:
         """Insert the rows, one bulk insert per kind."""

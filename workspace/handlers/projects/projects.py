@@ -12,7 +12,7 @@ from django.utils.text import slugify
 from core.handler_contract import ArgumentError, OpOutcome, OpRequest, build_invalid_args
 from workspace.entity_types import DOCUMENT, GOAL, MILESTONE, PLAN, PROJECT, REQUIREMENT, RISK, TASK, EntityType
 from workspace.handlers.generic import generic_reads, generic_writes
-from workspace.handlers.generic.row_outcomes import build_row_outcome
+from workspace.handlers.generic.row_outcomes import build_create_outcome
 from workspace.handlers.projects import new_entities, new_relationships
 from workspace.handlers.projects.new_entities import NewEntities
 from workspace.models import Document, Edge, EdgeKind, MemberRole, Membership, Project, working_week
@@ -103,22 +103,25 @@ def _format_row(row: Any, kind: EntityType, zone: ZoneInfo) -> str:
 
 def list_projects(request: OpRequest) -> OpOutcome:
     """Return a page of the projects that the subject can see, each with its role in them. Raises InvalidArgs."""
-    outcome = generic_reads.list_rows(request, kind=PROJECT)
-    fields = request.args.get(serialization.ARGUMENT) or [serialization.ALL]
-    is_wanted = not {"role", serialization.ALL}.isdisjoint(fields)
-    return _add_roles(outcome, subject=request.subject) if is_wanted else outcome
+    return _add_roles(generic_reads.list_rows(request, kind=PROJECT), request)
 
 
 def search_projects(request: OpRequest) -> OpOutcome:
     """Return a page of the projects with the words of the query, or of all without one. Raises InvalidArgs."""
     if "query" not in request.args:
         return list_projects(request)
-    return _add_roles(generic_reads.search_rows(request, kind=PROJECT), subject=request.subject)
+    return _add_roles(generic_reads.search_rows(request, kind=PROJECT), request)
 
 
-def _add_roles(outcome: OpOutcome, *, subject: str) -> OpOutcome:
+def _add_roles(outcome: OpOutcome, request: OpRequest) -> OpOutcome:
+    """Add the subject's role to each project, unless the `fields` that were sent leave it out."""
+    fields = request.args.get(serialization.ARGUMENT) or [serialization.ALL]
+    if {"role", serialization.ALL}.isdisjoint(fields):
+        return outcome
     rows = outcome.result["projects"]
-    memberships = Membership.objects.filter(subject=subject, project__in=[row["id"] for row in rows], deleted_at=None)
+    memberships = Membership.objects.filter(
+        subject=request.subject, project__in=[row["id"] for row in rows], deleted_at=None
+    )
     roles = {str(id): role for id, role in memberships.values_list("project", "role")} if rows else {}
     projects = [row | {"role": roles[row["id"]]} for row in rows if row["id"] in roles]
     return replace(outcome, result=outcome.result | {"projects": projects})
@@ -169,7 +172,14 @@ def create_project(request: OpRequest) -> OpOutcome:
     Edge.objects.bulk_create(edges)
     sent = {kind: len(created_entities.get_rows(kind)) for kind in new_entities.ENTITY_KINDS.values()}
     counts = {kind.plural: number + (kind is DOCUMENT) for kind, number in sent.items()}
-    outcome = _build_create_outcome(request, project, counts | {"edges": len(edges)}, _format_counts(sent))
+    outcome = _build_create_outcome(
+        request,
+        project,
+        counts | {"edges": len(edges)},
+        {kind.plural: created_entities.list_names(kind) for kind, number in sent.items() if number}
+        | {"context_document": serialization.name_row(brief.document, kind=DOCUMENT)},
+        _format_counts(sent),
+    )
     return replace(outcome, warnings=(*dates.warnings, *created_entities.warnings, *brief.warnings, *links.warnings))
 
 
@@ -202,19 +212,22 @@ def _build_project(request: OpRequest, dates: PartialDates) -> tuple[Project, li
     )
 
 
-def _build_create_outcome(request: OpRequest, project: Project, counts: dict[str, int], sent_rows: str) -> OpOutcome:
+def _build_create_outcome(
+    request: OpRequest, project: Project, counts: dict[str, int], created: dict[str, Any], sent_rows: str
+) -> OpOutcome:
     """Return the outcome. Its message names the rows that were sent, not the overview and the edges that come along."""
     id = str(project.pk)
     row = access.get_visible_row(PROJECT, subject=request.subject, id=id)  # read again for the counts of its rows
-    outcome = build_row_outcome(
+    outcome = build_create_outcome(
         row,
         kind=PROJECT,
-        at=request.at,
+        request=replace(request, args=request.args["project"] | {"fields": request.args.get("fields")}),
         message=f"Created the project {quote_name(project.name)}{sent_rows}; you are its owner.",
     )
     more = {
         "project_id": id,
-        "counts": counts,
+        "counts": {plural: number for plural, number in counts.items() if number},
+        "created": created,
         "context_shift": {
             "new_context": "project",
             "entity_id": id,

@@ -28,6 +28,7 @@ MAX_TASKS = 200
 MAX_SHOWN = 50  # rows in the answer
 MAX_NAMED = 20  # ids in an error
 DATE_COLUMNS = ("start_at", "due_at", "recurrence_until")
+SKIP = "skip"  # a value of recurring
 FILTERS = ("task_ids", "project_id", "state_key", "due_after", "due_before", "overdue")
 
 
@@ -86,6 +87,8 @@ def _choose_tasks(request: OpRequest) -> EntityQuerySet[Task]:
     if project_id := args.get("project_id"):
         access.require_project(subject=request.subject, id=project_id)
     queryset = generic_reads.filter_rows(replace(request, args=args), TASK)
+    if args.get("recurring") == SKIP:
+        queryset = queryset.filter(recurrence="")
     if "task_ids" in args:
         ids = [UUID(id) for id in args["task_ids"]]
         queryset = queryset.filter(pk__in=ids)

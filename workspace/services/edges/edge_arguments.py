@@ -251,9 +251,12 @@ def update_links(
     return changed_arguments, current_edges
 
 
-def serialize_edges(new_edges: Sequence[Edge]) -> dict[str, Any]:
-    """Return {"edges": […]} for a result, or an empty dict without edges."""
-    return {"edges": [edges.serialize_edge(edge) for edge in new_edges]} if new_edges else {}
+def serialize_edges(new_edges: Sequence[Edge], row: Entity) -> dict[str, Any]:
+    """Return {"edges": […]} of a row that was written, or an empty dict without edges.
+
+    Each has its id, its relation and the row at its other end.
+    """
+    return {"edges": [edges.serialize_link(edge, row.pk) for edge in new_edges]} if new_edges else {}
 
 
 def _replace_link(

@@ -119,6 +119,13 @@ def serialize_edge(edge: Edge) -> dict[str, Any]:
     }
 
 
+def serialize_link(edge: Edge, id: UUID) -> dict[str, Any]:
+    """Return an edge as seen from the row with this id: its own id, its relation, and the row at the other end."""
+    other = "src" if edge.dst_id == id else "dst"
+    shown = ("id", f"{other}_kind", f"{other}_id", "rel", "props")
+    return {name: value for name, value in serialize_edge(edge).items() if name in shown and value}
+
+
 def build_not_found() -> NotFound:
     """Return the error for an unknown edge id. The message is the same if it is hidden, deleted or never existed."""
     return NotFound(

@@ -55,6 +55,11 @@ def get_preview_lengths(kind: EntityType, fields: Collection[str] = ()) -> dict[
     return previews | dict.fromkeys(asked, ASKED_TEXT_LENGTH)
 
 
+def name_row(row: Entity, *, kind: EntityType) -> dict[str, str]:
+    """Return the id and the name of a row, under the column that holds it."""
+    return {"id": str(row.pk), kind.label: to_one_line(getattr(row, kind.label))}
+
+
 def drop_empty(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return the row without fields that are empty or false. 0 is not empty."""
     return {name: value for name, value in row.items() if value is not False and value not in (None, "", [], {})}
@@ -135,5 +140,10 @@ def check_fields(args: Mapping[str, Any], names: Sequence[str]) -> list[Argument
 
 def quote_name(name: str) -> str:
     """Return a row's name in quotes, on one line, cut if it is long."""
+    return f"“{to_one_line(name)}”"
+
+
+def to_one_line(name: str) -> str:
+    """Return a row's name on one line, cut if it is long."""
     line = " ".join(name.split())
-    return f"“{line}”" if len(line) <= MAX_LENGTH else f"“{line[:MAX_LENGTH].rstrip()}…”"
+    return line if len(line) <= MAX_LENGTH else f"{line[:MAX_LENGTH].rstrip()}…"

@@ -153,6 +153,16 @@ def from_request(request: OpRequest) -> LocalTimeParser:
     return LocalTimeParser(ZoneInfo(name))
 
 
+def to_range_start(when: date, zone: ZoneInfo) -> datetime:
+    """Return the moment at which a range begins. A date begins with its day in the zone."""
+    return when if isinstance(when, datetime) else get_day_start(when, zone)
+
+
+def to_range_end(when: date, zone: ZoneInfo) -> datetime:
+    """Return the moment before which a range ends. A date is the last day of the range, in the zone."""
+    return when if isinstance(when, datetime) else get_day_start(when + timedelta(days=1), zone)
+
+
 def get_day_start(day: date, zone: ZoneInfo) -> datetime:
     """Return the start of a day in the zone, in UTC."""
     return localize(datetime(day.year, day.month, day.day), zone)  # noqa: DTZ001  # a local time has no zone yet

@@ -25,7 +25,7 @@ def update(document: Document, **sent: Any) -> Any:
 
 
 def test_create_returns_the_stored_row_with_its_defaults(project: Project) -> None:
-    outcome = create(project)
+    outcome = create(project, fields=["*"])
 
     document = Document.objects.get()
     assert outcome.result == {
@@ -63,7 +63,9 @@ def test_notes_have_tags_which_rows_show_and_search_finds(project: Project) -> N
 def test_create_stores_the_sent_fields_and_get_returns_them(project: Project) -> None:
     sent = {"description": "Why", "content": "# A\n\n" + "x" * 19_000 + "\n", "type_key": "document.report.weekly"}
 
-    row = create(project, **sent, state_key="ready", props={"a": {"b": 1}, "nothing": None}).result["document"]
+    more = {"state_key": "ready", "props": {"a": {"b": 1}, "nothing": None}}
+
+    row = create(project, **sent, **more, fields=["*"]).result["document"]
 
     assert row == call_handler("get_onto_document_details", document_id=row["id"]).result["document"]
     assert {name: row[name] for name in sent} == sent
@@ -90,7 +92,8 @@ def test_document_without_a_title_is_untitled_with_a_warning(
 
 
 def test_escaped_line_breaks_are_read_as_line_breaks_with_a_warning(project: Project, document: Document) -> None:
-    created, updated = create(project, content=r"# A\n\n- b\n- c"), update(document, content=r"# A\r\nb")
+    created = create(project, content=r"# A\n\n- b\n- c", fields=["content"])
+    updated = update(document, content=r"# A\r\nb")
 
     assert created.result["document"]["content"] == "# A\n\n- b\n- c"
     assert Document.objects.get(pk=document.pk).content == "# A\nb"
@@ -100,7 +103,7 @@ def test_escaped_line_breaks_are_read_as_line_breaks_with_a_warning(project: Pro
 def test_text_with_line_breaks_is_stored_as_sent(project: Project) -> None:
     content = "  Use `\\n`\r\n\u202eabc\u202c 🌱 {{ 7 * 7 }} <script>'; DROP TABLE--\n\n"
 
-    outcome = create(project, content=content)
+    outcome = create(project, content=content, fields=["content"])
 
     assert (outcome.result["document"]["content"], outcome.warnings) == (content, ())
     assert Document.objects.get().content == content

@@ -38,9 +38,9 @@ def test_create_adds_a_document_to_the_tasks_project_and_attaches_it(task: Task)
     assert document.project_id == edge.project_id == task.project_id
     assert (str(edge), edge.src_id, edge.dst_id) == ("task task_has_document document", task.pk, document.pk)
     assert edge.props == {"role": "deliverable"}
-    whole = call_handler("get_onto_document_details", document_id=str(document.pk)).result["document"]
     assert outcome.result == {
-        "document": whole,
+        "document": {"id": str(document.pk), "title": "Draft Document", "type_key": "document.task.scratch"}
+        | {"state_key": "draft"},
         "edge": {"id": str(edge.pk), "role": "deliverable", "created_at": NOW},
         "message": "Created the document and attached it to the task.",
     }

@@ -95,7 +95,10 @@ def test_task_list_sorts(project: Project, sort_by: str | None, order: str, orde
 @for_each(
     "filters, expected",
     [
-        ({"due_before": "2026-03-10"}, ["late", "done late"]),
+        ({"due_before": "2026-03-09"}, ["late", "done late"]),
+        ({"due_before": "2026-03-10"}, ["late", "done late", "soon"]),  # a date is the last day of the range
+        ({"completed_after": "2026-03-01"}, ["done late"]),
+        ({"completed_after": "2026-03-02"}, []),
         ({"due_after": "2026-03-10"}, ["soon", "later"]),  # from midnight in Berlin
         ({"due_after": "2026-03-09T23:00:01Z"}, ["later"]),
         ({"due_after": "2026-03-01", "due_before": "2026-03-10T00:00:01"}, ["done late", "soon"]),

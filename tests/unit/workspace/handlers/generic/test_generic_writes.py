@@ -79,7 +79,9 @@ def test_update_returns_the_timestamp_that_a_state_sets(task: Task) -> None:
 def test_create_returns_the_stored_row_with_its_defaults(
     project: Project, kind: str, label: str, own: dict[str, Any]
 ) -> None:
-    row = call_handler(f"create_onto_{kind}", project_id=str(project.pk), **{label: "Row"}).result[kind]
+    sent = {"project_id": str(project.pk), label: "Row", "fields": ["*"]}
+
+    row = call_handler(f"create_onto_{kind}", **sent).result[kind]
 
     assert row == {
         "id": str(ENTITY_TYPE_BY_NAME[kind].model._default_manager.get().pk),
@@ -105,7 +107,8 @@ def test_create_returns_the_stored_row_with_its_defaults(
     undone=True,
 )
 def test_fields_of_a_kind_are_stored_and_cleared(project: Project, kind: str, label: str, sent: dict[str, Any]) -> None:
-    row = call_handler(f"create_onto_{kind}", project_id=str(project.pk), **{label: "Beta"}, **sent).result[kind]
+    whole = {"project_id": str(project.pk), label: "Beta", "fields": ["*"]}
+    row = call_handler(f"create_onto_{kind}", **whole, **sent).result[kind]
     cleared = call_handler(f"update_onto_{kind}", **{f"{kind}_id": row["id"]}, **dict.fromkeys(sent)).result[kind]
 
     assert {name: row[name] for name in sent} == sent
@@ -125,7 +128,7 @@ def test_fields_of_a_kind_are_stored_and_cleared(project: Project, kind: str, la
 def test_final_state_sets_its_time_and_any_other_clears_it(
     db: None, kind: str, label: str, final: str, other: str, stamp: str
 ) -> None:
-    sent = {"project_id": str(ProjectFactory().pk), label: "Row", "state_key": final}
+    sent = {"project_id": str(ProjectFactory().pk), label: "Row", "state_key": final, "fields": [stamp]}
 
     row = call_handler(f"create_onto_{kind}", **sent).result[kind]
     reopened = call_handler(f"update_onto_{kind}", **{f"{kind}_id": row["id"]}, state_key=other).result[kind]
@@ -137,7 +140,7 @@ def test_update_returns_the_new_is_missed(project: Project, django_assert_num_qu
     id = str(MilestoneFactory(project=project, title="Live", due_at=MADE_AT).pk)
 
     def update(**sent: Any) -> tuple[bool, str]:
-        with django_assert_num_queries(2):
+        with django_assert_num_queries(3):
             result = call_handler("update_onto_milestone", milestone_id=id, fields=["is_missed"], **sent).result
         return result["milestone"]["is_missed"], result["message"]
 

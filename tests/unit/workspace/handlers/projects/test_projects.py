@@ -13,7 +13,7 @@ from tests.support.rows.factories import (
     TaskFactory,
 )
 from tests.support.values.handler_calls import AT, call_handler
-from workspace.models import MemberRole, Membership, Plan, Project, Task
+from workspace.models import Document, MemberRole, Membership, Plan, Project, Task
 
 PROJECT = {"name": "Launch", "type_key": "project.business.launch"}
 
@@ -36,21 +36,19 @@ def test_create_stores_the_project_with_its_owner_and_tasks(db: None) -> None:
     member = Membership.objects.get()
     assert (member.project_id, member.subject, member.role) == (project.pk, "s", MemberRole.OWNER)
     assert outcome.result == {
-        "project": call_handler("get_onto_project_details", subject="s", project_id=id).result["project"],
+        "project": {"id": id, "state_key": "planning", **PROJECT, "end_at": "2026-04-01T00:00:00Z"}
+        | {"props": {"budget": 5}},
         "project_id": id,
-        "counts": {
-            **dict.fromkeys(("goals", "milestones", "plans", "risks", "requirements"), 0),
-            "tasks": 2,
-            "documents": 1,
-            "edges": 2,
+        "counts": {"tasks": 2, "documents": 1, "edges": 2},
+        "created": {
+            "tasks": [{"id": str(row.pk), "title": row.title} for row in Task.objects.order_by("title")],
+            "context_document": {"id": str(Document.objects.get().pk), "title": "Launch: overview"},
         },
         "message": f"Created the project “{PROJECT['name']}” with 2 tasks; you are its owner.",
         "context_shift": {"new_context": "project", "entity_id": id, "entity_name": "Launch", "entity_type": "project"},
     }
     assert (outcome.entity_id, outcome.entity_name) == (id, "Launch")
-    assert (outcome.result["project"]["task_count"], outcome.result["project"]["completed_task_count"]) == (2, 1)
-    assert outcome.result["project"]["state_key"] == "planning"
-    assert outcome.result["project"]["slug"] == "launch"
+    assert (project.state_key, project.slug) == ("planning", "launch")
 
     first, second = Task.objects.order_by("title")
     assert (first.title, first.priority, first.state_key, first.created_by) == ("Task t1", 1, "todo", "s")
@@ -96,7 +94,9 @@ def test_deleted_project_and_its_rows_are_invisible_to_all_members(db: None) -> 
     undone=True,
 )
 def test_slug_is_made_from_the_name_unless_it_was_sent(db: None, sent: dict[str, str], slug: str | None) -> None:
-    assert call_handler("create_onto_project", project=PROJECT | sent).result["project"]["slug"] == slug
+    assert (
+        call_handler("create_onto_project", project=PROJECT | sent, fields=["slug"]).result["project"]["slug"] == slug
+    )
 
 
 def test_update_replaces_keeps_or_clears_tags(db: None) -> None:
@@ -180,7 +180,8 @@ def test_project_row_counts_its_contents(db: None) -> None:
     DocumentFactory(project=project, type_key="document.note.call")
     DocumentFactory(project=project, type_key="document.brain_dump", deleted_at=MADE_AT)
 
-    [row] = call_handler("list_onto_projects").result["projects"]
+    [row] = call_handler("list_onto_projects", fields=["*"]).result["projects"]
+    [lean] = call_handler("list_onto_projects").result["projects"]
     whole = call_handler("get_onto_project_details", project_id=str(project.pk))
 
     expected = {
@@ -195,6 +196,7 @@ def test_project_row_counts_its_contents(db: None) -> None:
     columns = whole.result["project"]
     assert {name: row.get(name, False) for name in expected} == {name: columns[name] for name in expected} == expected
     assert (row["role"], row["state_key"]) == ("owner", "planning")
+    assert lean.keys() == {"id", "name", "state_key", "role", "task_count", "active_task_count"}
     assert (whole.entity_id, whole.entity_name) == (str(project.pk), project.name)
 
 

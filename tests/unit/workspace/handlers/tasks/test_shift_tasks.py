@@ -59,7 +59,7 @@ def test_local_time_stays_the_same_when_the_clocks_change(project: Project) -> N
 @for_each(
     "args, titles",
     [
-        ({"due_before": "2026-03-21"}, ["Soon", "Late"]),
+        ({"due_before": "2026-03-20"}, ["Soon", "Late"]),
         ({"due_after": "2026-03-21"}, ["Later"]),
         ({"overdue": True}, ["Late"]),
         ({"state_key": ["done"]}, ["Done"]),
@@ -251,3 +251,13 @@ def test_advice_for_too_many_tasks_of_one_due_date_is_to_choose_sets(
     for days in (1, -1):
         with pytest.raises(InvalidArgs, match="one call per project_id or per state_key, or send task_ids, each once"):
             shift(days, project_id=str(project.pk))
+
+
+def test_tasks_that_recur_can_be_left_out(project: Project) -> None:
+    TaskFactory(project=project, title="Once", due_at=DUE)
+    TaskFactory(project=project, title="Weekly", due_at=DUE, recurrence="weekly")
+
+    outcome = shift(1, project_id=str(project.pk), recurring="skip")
+
+    assert [row["title"] for row in outcome.result["tasks"]] == ["Once"]
+    assert "recur" not in outcome.result["message"]

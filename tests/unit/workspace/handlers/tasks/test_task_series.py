@@ -40,7 +40,9 @@ def delete(task: Task, **args: Any) -> Any:
 
 def list_events(until: str = "2026-03-09") -> list[str]:
     """Return day, time and title of each occurrence of an event."""
-    rows = call_handler("list_calendar_events", time_min="2026-03-02", time_max=until, limit=50).result["events"]
+    rows = call_handler("list_calendar_events", time_min="2026-03-02", time_max=until, limit=50, fields=["*"]).result[
+        "events"
+    ]
     return [f"{row['start_at'][8:16].replace('T', ' ')} {row['title']}" for row in rows]
 
 
@@ -130,7 +132,9 @@ def test_month_keeps_its_day_when_the_first_occurrence_is_skipped(db: None) -> N
 
     delete(task, scope="this", occurrence_start="2026-01-31")
 
-    rows = call_handler("list_calendar_events", time_min="2026-01-01", time_max="2026-04-30").result["events"]
+    rows = call_handler("list_calendar_events", time_min="2026-01-01", time_max="2026-04-30", fields=["*"]).result[
+        "events"
+    ]
     assert [row["start_at"][:10] for row in rows] == ["2026-02-28", "2026-03-31", "2026-04-30"]
     delete(task, scope="following", occurrence_start="2026-02-28")  # the first that is left, so all
     assert Task.objects.alive().count() == 0

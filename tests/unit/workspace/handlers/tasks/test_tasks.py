@@ -3,6 +3,7 @@ from typing import Any
 
 from pytest_django.fixtures import DjangoAssertNumQueries
 
+from core.text import json_text, token_budget
 from tests.support.loops import for_each
 from tests.support.rows.factories import MADE_AT, TaskFactory
 from tests.support.rows.project_graph import create_edge
@@ -17,7 +18,7 @@ def create(project: Project, **sent: Any) -> Any:
 
 
 def test_create_returns_the_stored_row_with_its_defaults(project: Project) -> None:
-    outcome = create(project, title="Write")
+    outcome = create(project, title="Write", fields=["*"])
 
     task = Task.objects.get()
     assert outcome.result["task"] == {
@@ -41,6 +42,21 @@ def test_create_returns_the_stored_row_with_its_defaults(project: Project) -> No
     assert outcome.result["message"] == "Created the task “Write”."
     assert (outcome.entity_id, outcome.entity_name) == (str(task.pk), "Write")
     assert (task.created_at, task.updated_at) == (AT, AT)
+
+
+def test_create_tells_the_id_and_what_was_sent_as_it_is_stored(project: Project) -> None:
+    sent = {"description": "Long", "due_at": "2026-03-05", "details": "", "props": {}}
+
+    result = create(project, title="Write", **sent).result
+
+    task = Task.objects.get()
+    assert result["task"] == {
+        "id": str(task.pk),
+        "title": "Write",
+        "state_key": "todo",
+        "due_at": "2026-03-05T23:59:00Z",
+    }
+    assert token_budget.count(json_text.dump(create(project, title="Write").result).decode()) <= 70
 
 
 def get(task: Task, **sent: Any) -> Any:

@@ -37,8 +37,8 @@ def format_times(**moments: datetime | None) -> dict[str, str | None]:
 
 
 def create(**fields: Any) -> Any:
-    project = ProjectFactory()
-    return call_handler("create_onto_task", project_id=str(project.pk), title="Write", **fields).result["task"]
+    sent = {"project_id": str(ProjectFactory().pk), "title": "Write", "fields": ["*"]}
+    return call_handler("create_onto_task", **sent, **fields).result["task"]
 
 
 @for_each(
