@@ -39,6 +39,7 @@ from workspace.models import (
     Requirement,
     Risk,
     Task,
+    WriteRecord,
 )
 from workspace.services.calendar import task_events
 from workspace.services.documents import tree
@@ -292,6 +293,19 @@ class EdgeAdmin(base.ReadOnlyMixin, base.ModelAdmin[Edge]):
     search_fields = ["id", "src_id", "dst_id", "rel", "project__name"]
     list_select_related = ["project"]
     ordering = ["-created_at", "-id"]
+    show_full_result_count = False
+
+
+@admin.register(WriteRecord)
+class WriteRecordAdmin(base.ReadOnlyMixin, base.ModelAdmin[WriteRecord]):
+    """Read-only: a user undoes a write with onto.history.undo."""
+
+    empty = "No writes in the last seven days."
+    list_display = ["summary", "subject", "tool_name", "at", "undone_at"]
+    fields = readonly_fields = tuple(field.name for field in WriteRecord._meta.fields)
+    list_filter = ["tool_name"]
+    search_fields = ["=id", "=subject", "=entity_id"]
+    ordering = ["-id"]
     show_full_result_count = False
 
 

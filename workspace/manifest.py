@@ -1,15 +1,17 @@
 """What the workspace declares. A team can remove it."""
 
+from datetime import timedelta
 from pathlib import Path
 
 from core.demo_data import DemoData
 from core.handler_contract import EmbeddedUpstream, Lookups
-from core.manifest import Manifest, ModelList
+from core.manifest import Job, Manifest, ModelList
 from workspace import demo
 from workspace.handlers import HANDLERS
 from workspace.handlers.generic import fields
 from workspace.services import access
 from workspace.services.search import row_finder
+from workspace.services.undo import recording
 
 LISTS = [
     ModelList("Projects", "workspace.Project"),
@@ -24,6 +26,7 @@ LISTS = [
     ModelList("Edges", "workspace.Edge", "which row blocks, contains or follows which"),
     ModelList("Calendar events", "workspace.CalendarEvent"),
     ModelList("Project calendars", "workspace.ProjectCalendar"),
+    ModelList("Writes", "workspace.WriteRecord", "what users changed in the last seven days, so that they can undo it"),
     ModelList("Profiles", "workspace.Profile", "name, time zone and working hours of each user"),
 ]
 
@@ -43,6 +46,8 @@ UPSTREAM = EmbeddedUpstream(
 
 MANIFEST = Manifest(
     upstreams=[UPSTREAM],
+    row_finders=[recording.find_subject_rows],
+    jobs=[Job("workspace.delete_write_records", recording.delete_old_records, timedelta(hours=1))],
     copy_folders=[Path(__file__).parent / "copy"],
     demos=[DemoData(subjects=(demo.DEMO_SUBJECT, demo.DEMO_COLLEAGUE), load=demo.load_and_describe)],
     areas={"workspace": [each.model.lower() for each in LISTS]},

@@ -15,7 +15,7 @@ from django.db.models import Q
 
 from workspace.demo import DEMO_COLLEAGUE, DEMO_SUBJECT
 from workspace.entity_types import CALENDAR, ENTITY_TYPE_BY_NAME, EVENT
-from workspace.models import CalendarEvent, Membership, Profile, Project
+from workspace.models import CalendarEvent, Membership, Profile, Project, WriteRecord
 
 CREATE, CHANGE, DELETE = "create", "change", "delete"
 
@@ -91,6 +91,7 @@ def delete_workspace(subject: str) -> None:
     Project._base_manager.filter(pk__in=list(projects)).delete()
     CalendarEvent._base_manager.filter(subject__in=[subject, f"{subject}-colleague"]).delete()
     Profile._base_manager.filter(subject__in=[subject, f"{subject}-colleague"]).delete()
+    WriteRecord._base_manager.filter(subject__in=[subject, f"{subject}-colleague"]).delete()
 
 
 def compare_snapshots(before: Snapshot, after: Snapshot) -> list[RowChange]:
@@ -130,7 +131,8 @@ def _is_consequence(change: RowChange, created: set[str], deleted: set[str]) -> 
 
 
 def _get_models() -> Sequence[type[models.Model]]:
-    return list(apps.get_app_config("workspace").get_models())
+    """Return the models of what a user has; the records of their writes are not part of that."""
+    return [model for model in apps.get_app_config("workspace").get_models() if model is not WriteRecord]
 
 
 def _copy_row(row: models.Model, values: Mapping[Any, Any], shift: timedelta) -> models.Model:

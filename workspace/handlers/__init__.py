@@ -11,10 +11,12 @@ from workspace.handlers.calendar import events, list_events, schedules, slots
 from workspace.handlers.documents import document_sections, document_tree, documents, task_documents
 from workspace.handlers.generic import fields, generic_reads, generic_writes, search_all
 from workspace.handlers.graph import edges, graph
+from workspace.handlers.history import undo
 from workspace.handlers.projects import projects
 from workspace.handlers.tasks import shift_tasks, tasks
 from workspace.services.calendar import task_events
 from workspace.services.documents import merging
+from workspace.services.undo.recording import record_write
 
 
 def _get_merge(kind: EntityType) -> Callable[[OpRequest], Any] | None:
@@ -95,7 +97,15 @@ _HANDLERS: dict[str, OpHandler[OpRequest]] = {
     "set_project_calendar": OpHandler(slots.set_calendar),
 }
 
-HANDLERS = {
-    tool_name: replace(handler, takes_fields=tool_name in _TOOLS_WITH_FIELDS)
-    for tool_name, handler in _HANDLERS.items()
+_READS = ("list_", "search_", "get_", "read_", "find_")  # how the names of tools that change nothing begin
+
+
+def _complete(tool_name: str, handler: OpHandler[OpRequest]) -> OpHandler[OpRequest]:
+    """Return a handler that, if it writes, stores what it changed, so that the caller can undo it."""
+    apply = handler.apply if tool_name.startswith(_READS) else record_write(handler.apply, tool_name=tool_name)
+    return replace(handler, apply=apply, takes_fields=tool_name in _TOOLS_WITH_FIELDS)
+
+
+HANDLERS = {tool_name: _complete(tool_name, handler) for tool_name, handler in _HANDLERS.items()} | {
+    "undo_onto_writes": OpHandler(undo.undo_writes)
 }

@@ -15,6 +15,7 @@ from workspace.models.profile import Profile
 from workspace.models.project import Project, ProjectState
 from workspace.models.risk import Requirement, Risk, RiskImpact, RiskState
 from workspace.models.task import Recurrence, Task, TaskState, filter_overdue, is_overdue
+from workspace.models.write_record import WriteRecord
 
 __all__ = [
     "EDITING_ROLES",
@@ -47,6 +48,7 @@ __all__ = [
     "Task",
     "TaskEventKind",
     "TaskState",
+    "WriteRecord",
     "filter_overdue",
     "is_missed",
     "is_overdue",

@@ -9,6 +9,8 @@ from django.db import models
 from django.db.models import F, Q
 from django.utils import timezone
 
+from workspace.models.journal import JournaledModel, JournaledQuerySet
+
 MAX_TAGS = 20
 MAX_TAG_LENGTH = 50  # characters of one tag
 HIGHEST_PRIORITY, LOWEST_PRIORITY = 1, 5
@@ -113,7 +115,7 @@ class MemberRole(models.TextChoices):
 EDITING_ROLES = (MemberRole.OWNER, MemberRole.EDITOR)  # used by the policy and the filter, which must agree
 
 
-class Membership(models.Model):
+class Membership(JournaledModel):
     """A subject's membership in a project. A subject is an opaque id from outside; there is no table of subjects.
 
     Each project and subject have at most one row: leaving sets `deleted_at`, and returning clears it.
@@ -169,7 +171,7 @@ def _parse_number(digits: str) -> int | float:
     return number if abs(number) <= MAX_INTEGER else float(digits)
 
 
-class EntityQuerySet(models.QuerySet[Row]):
+class EntityQuerySet(JournaledQuerySet[Row]):
     """Rows that belong to a project."""
 
     to_project = "project__"  # lookup path from the row to its project
@@ -192,7 +194,7 @@ class EntityQuerySet(models.QuerySet[Row]):
         return self.annotate(project_name=F(f"{self.to_project}name"))
 
 
-class Entity(models.Model):
+class Entity(JournaledModel):
     """Base of the rows that subjects create, read and change. Times come from the request; deletes are soft."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)

@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from workspace.models import base
 from workspace.models.base import AsSent
+from workspace.models.journal import JournaledModel, JournaledQuerySet
 
 
 class EdgeKind(models.TextChoices):
@@ -23,7 +24,7 @@ class EdgeKind(models.TextChoices):
     REQUIREMENT = "requirement", "requirement"
 
 
-class Edge(models.Model):
+class Edge(JournaledModel):
     """A directed relation between two rows of one project, such as task depends_on task.
 
     The ends can be of any kind, so there are no foreign keys. Readers must skip edges with a deleted row at an end.
@@ -40,6 +41,8 @@ class Edge(models.Model):
     created_by = models.CharField(max_length=200, editable=False)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     deleted_at = models.DateTimeField(null=True, blank=True, editable=False)
+
+    objects = JournaledQuerySet.as_manager()
 
     class Meta:
         indexes = [

@@ -23,6 +23,7 @@ from notifications.models import Notification
 from registry.models import Connection
 from tests.support.clients.api import Api
 from tests.support.loops import for_each
+from workspace.models import WriteRecord
 
 pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
 
@@ -137,7 +138,7 @@ def test_every_model_with_a_subject_is_covered() -> None:
     }
 
     # Keys are reported and not deleted, because an administrator may bind them to another subject.
-    belongs_to_others = {BatchEntry, Message, ToolCall, EventChunk}
+    belongs_to_others = {BatchEntry, Message, ToolCall, EventChunk, WriteRecord}
     models = {rows.model for rows in subject_data.find_rows("ana").values()}
     assert models == (models_with_subject - {ApiKey}) | belongs_to_others
 

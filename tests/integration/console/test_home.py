@@ -71,7 +71,7 @@ def test_home_links_to_compare_and_roll_back_the_live_release(api: Api, admin_cl
     page = read_home(admin_client)
 
     assert f'title="{second.version}">{second.short_name} Say that it is whole</a>' in page
-    assert "2 days ago</time> by ann. 82 ops." in page
+    assert "2 days ago</time> by ann. 83 ops." in page
     assert f"?before={first.pk}&amp;after={second.pk}" in page
     rollback_url = reverse("admin:registry_release_make_live", args=[first.pk])
     assert f'href="{rollback_url}">Roll back to {first.short_name}' in page
@@ -80,7 +80,7 @@ def test_home_links_to_compare_and_roll_back_the_live_release(api: Api, admin_cl
     page = read_home(admin_client)
     own_note = Activation.objects.order_by("id").values_list("note", flat=True)[0]
     assert f">{first.short_name} {own_note}</a>" in page  # not the reason why the other was rolled back
-    assert "by admin: Models sent nothing. 82 ops." in page
+    assert "by admin: Models sent nothing. 83 ops." in page
     assert "Roll back to" not in page
     assert f"Make {second.short_name} live again" in page
 

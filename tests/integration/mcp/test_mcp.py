@@ -118,6 +118,8 @@ def test_list_may_be_kept_by_this_caller_only_and_is_an_exposure_to_the_flag(mcp
 @for_each("path, tool, args", EXAMPLES, undone=True)
 def test_call_has_the_same_envelope_on_both_doors(api: Api, path: str, tool: str, args: dict[str, Any]) -> None:
     client = McpClient(api)
+    for number in range(3 if path == "onto.history.undo" else 0):  # writes to undo
+        api.exec("onto.task.update", {"task_id": DEMO_TASK_TO_DELETE_ID, "title": f"Title {number}"})
     over_http = run_and_undo(lambda: api.exec(path, args))
     over_mcp = run_and_undo(lambda: client.call("tool_exec", {"op": path, "args": args}))
     as_tool = run_and_undo(lambda: McpClient(api, LEGACY).call(tool, args))

@@ -56,7 +56,7 @@ MODELS_BY_ROLES = {
     CALLS: """
     notifications.Notification gateway.StoredFile gateway.SignedInApplication gateway.IdempotencyRecord
     gateway.UsedConfirmation gateway.Batch gateway.BatchEntry gateway.PeriodicJob registry.OpEmbedding
-    axes.AccessAttempt workspace.Edge
+    axes.AccessAttempt workspace.Edge workspace.WriteRecord
 """.split(),
     OWNED: """
     workspace.Project workspace.Task workspace.Document workspace.Goal workspace.Plan workspace.Milestone

@@ -160,7 +160,7 @@ def restore_documents(ids: Collection[UUID]) -> tuple[int, int]:
     count = moved_count = 0
     for project in _lock_trees(ids):
         deleted = Document.objects.filter(pk__in=ids, project=project).exclude(deleted_at=None)
-        for document in _sort_parents_first(deleted.order_by("position", "created_at", "pk")):
+        for document in sort_parents_first(deleted.order_by("position", "created_at", "pk")):
             if document.parent_id is not None and not has_document(project, document.parent_id):
                 document.parent_id = None
                 moved_count += 1
@@ -177,7 +177,17 @@ def _lock_trees(ids: Collection[UUID]) -> Iterator[Project]:
     yield from map(lock_tree, sorted(set(Document.objects.filter(pk__in=ids).values_list("project_id", flat=True))))
 
 
-def _sort_parents_first(documents: Iterable[Document]) -> list[Document]:
+def restore_document(document: Document, project: Project) -> None:
+    """Restore a deleted document at its position, or last if it has fewer siblings now. Its parent must be alive."""
+    siblings = _filter_siblings(document.parent_id, project)
+    _lock_documents(siblings)
+    document.position, document.deleted_at = _make_room(siblings, at=document.position), None
+    document.save(update_fields=["position", "deleted_at"])
+    increment_version(project)
+
+
+def sort_parents_first(documents: Iterable[Document]) -> list[Document]:
+    """Return documents in an order in which each parent comes before its children."""
     documents_by_id = {document.pk: document for document in documents}
     forest = DocumentForest((document.pk, document.parent_id) for document in documents_by_id.values())
     return [documents_by_id[id] for id in forest.iter_descendants(None)]

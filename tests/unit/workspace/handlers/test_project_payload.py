@@ -405,7 +405,7 @@ def test_create_query_count_depends_on_kinds_and_not_on_rows(
     related = [[end(f"task{number}", "task"), end(f"plan{number}", "plan")] for number in range(28)]
 
     # The project, its membership, seven kinds, the overview, positions of both documents, edges, the project again.
-    with django_assert_max_num_queries(15):
+    with django_assert_max_num_queries(16):
         create(first, related)
 
 

@@ -190,7 +190,7 @@ def test_reorganize_query_count_does_not_depend_on_nodes_and_few_changes_are_lis
         project_graph.create_edge(plans[0], "has_task", task)
 
     # The project, tasks, plans, edges; edges to change, deleted, created (SQLite allows 999 values per statement).
-    with django_assert_max_num_queries(9):
+    with django_assert_max_num_queries(12):
         result = reorganize(project, *(node(task, plans[1]) for task in tasks)).result
 
     assert result["counts"] == {"created": 200, "deleted": 200, "updated": 0}
