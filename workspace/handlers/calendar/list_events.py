@@ -55,8 +55,9 @@ def list_events(request: OpRequest) -> OpOutcome:
         for each in page
         if each.id in rows
     ]
-    joined = _join_occurrences(occurrence_rows)
-    event_rows, shared = (occurrence_rows, {}) if fields else serialization.take_out_project(joined)
+    event_rows, shared = occurrence_rows, dict[str, Any]()
+    if not fields:
+        event_rows, shared = serialization.take_out_project(_join_occurrences(occurrence_rows))
     result: dict[str, Any] = {
         **shared,
         "events": event_rows,

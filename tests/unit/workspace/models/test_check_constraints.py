@@ -26,7 +26,7 @@ from tests.support.rows.factories import (
     RiskFactory,
     TaskFactory,
 )
-from workspace.models import CalendarEvent, Document, Edge, Membership, Project, Task
+from workspace.models import CalendarEvent, Document, Edge, Membership, Project, Task, WriteRecord
 
 pytestmark = pytest.mark.both_databases
 
@@ -64,6 +64,7 @@ CHECKS = {
     "calendar_color_known": lambda: ProjectCalendarFactory(color_id="12"),
     "membership_role_known": lambda: MembershipFactory(role="boss"),
     "membership_subject_given": lambda: MembershipFactory(subject=""),
+    "write_subject_given": lambda: WriteRecord.objects.create(subject="", rows=[]),
     "profile_subject_given": lambda: ProfileFactory(subject=""),
     "profile_time_zone_given": lambda: ProfileFactory(time_zone=""),
     "edge_between_two_rows": lambda: make_edge(dst=EDGE_END),

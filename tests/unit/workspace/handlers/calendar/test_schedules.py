@@ -42,7 +42,7 @@ def get_refusal(task: Task, **sent: Any) -> list[tuple[str, str]]:
 
 
 def list_starts(subject: str = "owner", **sent: Any) -> list[str]:
-    listed = call_handler("list_calendar_events", subject=subject, **sent).result
+    listed = call_handler("list_calendar_events", subject=subject, fields=["start_at"], **sent).result
     return [event["start_at"] for event in listed["events"]]
 
 
