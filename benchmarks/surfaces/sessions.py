@@ -38,7 +38,6 @@ class SessionResult:
     task: str
     surface: str
     repeat: int
-    habit: str = ""  # of the stand-in that misbehaves
     problems: list[str] = field(default_factory=list)
     rounds: int = 0
     calls: int = 0
@@ -48,6 +47,7 @@ class SessionResult:
     dollars: float = 0.0  # by the prices of the evaluation
     seconds: float = 0.0
     turns: list[dict[str, Any]] = field(default_factory=list)
+    habit: str = ""  # of the stand-in that misbehaves
 
     @property
     def is_success(self) -> bool:
@@ -63,7 +63,7 @@ class SessionRunner:
 
     def run(self, task: EvaluationTask, surface: str, repeat: int, habit: str = "") -> SessionResult:
         """Run a task once on a surface, in a separate workspace."""
-        result = SessionResult(task.name, surface, repeat, habit)
+        result = SessionResult(task.name, surface, repeat, habit=habit)
         try:
             self._run(task, result)
         except Exception as error:  # the other sessions are worth money, so they go on
