@@ -150,7 +150,8 @@ def _describe_override(step: Mapping[str, Any]) -> str:
     """Return that a person let a step go on: "Step 1 (5%) had no test: ana let it go on 2 Nov 2030, 12:00. …"."""
     what = "went on although it waited" if step["is_tested"] else "had no test"
     who = f"{step['by']} let it go on {format_time(datetime.fromisoformat(step['at']))}"
-    reasons = [step["reason"] or f"It had fewer than {MIN_SUBJECTS} users a side."]
+    reasons = [] if step["is_tested"] else [f"It had fewer than {MIN_SUBJECTS} users a side."]
+    reasons += [f"It waited with: “{step['reason']}”"] if step["reason"] else []
     reasons += [f"Why: {step['note']}"] if step["note"] else []
     return f"Step {step['step']} ({step['percent']:g}%) {what}: {who}. {' '.join(reasons)}"
 

@@ -202,7 +202,8 @@ def test_page_says_who_let_a_step_go_on_without_a_test(admin_client: HttpClient)
     page = read_page(admin_client, experiment)
 
     assert "Step 1 (5%) had no test: ana let it go on" in page
-    assert "It has fewer than 20 users a side. Why: Staff only." in page
+    said = "It had fewer than 20 users a side. It waited with: “It has fewer than 20 users a side.” Why: Staff only."
+    assert said in page
 
 
 def test_ended_experiment_keeps_its_reason_and_its_verdict(admin_client: HttpClient, experiment: Experiment) -> None:
