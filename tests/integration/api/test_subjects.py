@@ -28,7 +28,17 @@ from workspace.models import WriteRecord
 pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
 
 KINDS = {"events", "turns", "tool_selections", "exposures", "last_seen", "idempotency_records", "batches"}
-KINDS |= {"feedback", "figures", "batch_entries", "cohort", "audit_entry", "user_grants", "sign_ins", "stored_files"}
+KINDS |= {
+    "workspace_writes",
+    "feedback",
+    "figures",
+    "batch_entries",
+    "cohort",
+    "audit_entry",
+    "user_grants",
+    "sign_ins",
+    "stored_files",
+}
 
 
 def create_data(make_key: Any, subject: str) -> None:
