@@ -36,6 +36,11 @@ def _read_meanings(key: str) -> dict[str, str]:
     return meanings
 
 
+def _read_numbers(key: str) -> dict[str, int]:
+    """Return {word: number}."""
+    return {word: number for number, words in _WORDS[key].items() for word in words.split()}
+
+
 def _read_opposites(key: str) -> dict[str, frozenset[str]]:
     """Return {verb: its opposites}. The first word of a set is the opposite of each other one."""
     opposites: dict[str, set[str]] = defaultdict(set)
@@ -92,6 +97,15 @@ PAGE_NAMES = _read_set("page_names")
 OFFSET_NAMES = _read_set("offset_names")
 OCCURRENCE_TIMES = _read_set("occurrence_times")
 VALUES = _read_sets("values")
+USER_NAMES = _read_set("user_names")
+OWN_WORDS = _read_set("own_words")
+GUARD_NAMES = _read_set("guard_names")
+ALL_WORDS = _read_set("all_words")
+NUMBERS = _read_numbers("number_words")
+LIKELIHOODS = _read_numbers("likelihoods")
+ORDINALS = _read_words("ordinals")
+FIRST_WORDS = _read_set("first_words")
+POSITION_NAMES = _read_set("position_names")
 OPEN_STATES = _read_set("open_states")
 CLOSED_STATES = _read_set("closed_states")
 FINAL_STATES = _read_set("final_states")
@@ -137,3 +151,21 @@ def _is_negation(word: str, other: str) -> bool:
         for prefix in _NEGATIONS
         for longer, shorter in ((word, other), (other, word))
     )
+
+
+def find_field_names(sent: Iterable[str], names: Iterable[str]) -> list[str]:
+    """Return the fields that names mean: due_at for due, and * for all; none if one of them means no field."""
+    names = list(names)
+    fields = {name.removesuffix("_key"): name for name in names} | {name: name for name in names}
+    meant: dict[str, None] = {}
+    for name in sent:
+        word = to_snake_case(name[:100])
+        if word.split("_")[0] in ALL_WORDS:
+            return ["*"]
+        sets = (words for words in ARGUMENT_NAMES if word in words)
+        same = {next((fields[each] for each in words if each in fields), "") for words in sets} - {""}
+        found = [fields[word]] if word in fields else sorted(same) or find_similar(word, names, limit=1, cutoff=0.85)
+        if len(found) != 1:
+            return []
+        meant[found[0]] = None
+    return list(meant)

@@ -13,6 +13,8 @@ from registry.jsonschema.dialect import VALUE_ALIASES, Schema
 
 _DATE_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ].{2,40}")
 
+_SEPARATOR = re.compile(r"[,;|&]|\band\b")  # of values in one text
+
 
 def wrap_single_values(schema: Schema, args: dict[str, Any]) -> None:
     """Wrap a single value in a list where the schema has a list of enum values."""
@@ -20,7 +22,7 @@ def wrap_single_values(schema: Schema, args: dict[str, Any]) -> None:
         value = args.get(name)
         is_single = isinstance(value, int | float) or (isinstance(value, str) and not value.lstrip().startswith("["))
         if is_single and isinstance(argument, dict) and _is_enum_list(argument):
-            args[name] = [part.strip() for part in value.split(",")] if isinstance(value, str) else [value]
+            args[name] = [part.strip() for part in _SEPARATOR.split(value)] if isinstance(value, str) else [value]
 
 
 def trim_ids(schema: Schema, value: Any) -> None:

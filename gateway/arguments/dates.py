@@ -44,6 +44,12 @@ _SAME_WORDS = (
     (re.compile(r"\A(?:asap|immediately|right away)\Z"), "today"),
     (re.compile(r"\A(.+) from (?:now|today)\Z"), r"in \1"),
     (re.compile(r"\A\+ ?([0-9]+ ?[a-z]+)\Z"), r"in \1"),
+    (re.compile(r"\b(?:an? )?fortnight\b"), "2 weeks"),
+    (re.compile(r"\Ap([0-9]{1,3})d\Z"), r"in \1 days"),
+    (re.compile(r"\Ap([0-9]{1,3})w\Z"), r"in \1 weeks"),
+    (re.compile(r"\Ap([0-9]{1,3})m\Z"), r"in \1 months"),
+    (re.compile(r"\A(?:in |within |over )?(?:a |the )?next month\Z"), "in 1 month"),
+    (re.compile(r"\A(?:in |within |over )?(?:a couple of|a few) (days|weeks|months)\Z"), r"in 3 \1"),
     (re.compile(r"\A(?:right )?now\Z"), "in 0 minutes"),
 )
 _COUNTS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")

@@ -1,9 +1,10 @@
 """Correct the names of arguments: other words, misspellings, objects around args, and arguments of other ops."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from core.text import english
+from core.text import english, json_pointer
 from gateway.access.request_context import is_uuid
 from gateway.arguments import normalise, words
 from gateway.arguments.repair_work import RepairWork
@@ -19,6 +20,7 @@ KIND = "kind"  # of an item in a list of rows of several kinds
 CURSOR = "cursor"  # where the next page begins
 STRATEGY, APPEND = "update_strategy", "append"  # how an update combines a text with the old one
 
+RANGE = ("time_min", "time_max")  # a day as both ends is that whole day
 _FIELD_ACTIONS = ("create", "update")  # an op of these sets fields of one row
 
 
@@ -28,9 +30,11 @@ def correct_name(work: RepairWork, error: FieldError, holder: Any, name: str, sc
     `holder` is the object that has it, `schema` the schema of that object; `is_top` if it is the args themselves.
     """
     arguments = schema.get("properties", {})
-    if is_top and (_unwrap(work, name) or _leave_out_own_project(work, error, name)):
+    if is_top and (unwrap(work, name) or _leave_out_own_project(work, error, name)):
         return True
-    if is_top and (_name_occurrence(work, error, name) or _connect(work, error, name)):
+    if is_top and (
+        _name_occurrence(work, error, name) or _name_range(work, error, name) or _connect(work, error, name)
+    ):
         return True
     if is_top and _use_other_op(work, error, name, exact=True):
         return False
@@ -45,7 +49,7 @@ def correct_name(work: RepairWork, error: FieldError, holder: Any, name: str, sc
         if is_top and words.is_about_answer(name, is_write=work.op.is_write):
             return _leave_out_of_answer(work, error, name)
         work.errors_by_path[error.path] = _describe_unknown(work, error, name, arguments)
-        if is_top and work.op.action in _FIELD_ACTIONS and _is_absent_field(work, name):
+        if is_top and _is_absent_field(work, name) and _may_drop_field(work, name):
             del work.args[name]
             return True
         if is_top:
@@ -88,13 +92,15 @@ def _keep_old_text(work: RepairWork, path: str, name: str) -> bool:
     return False
 
 
-def _unwrap(work: RepairWork, name: str) -> bool:
+def unwrap(work: RepairWork, name: str) -> bool:
     """Take args out of an object around them, such as {"updates": {…}} or {"task": {…}}."""
     inner = work.args[name]
     if name == "op" and inner in (work.op.op, work.op.tool_name, *work.op.aliases):
         del work.args[name]  # the op again, inside args
         return True
     entity_words = (work.op.entity, *work.op.vocabulary.get_entity_words(work.op.entity))
+    if isinstance(inner, list) and len(inner) == 1:
+        inner = inner[0]
     is_wrapper = english.to_snake_case(name) in english.WRAPPER_NAMES.union(entity_words)
     if not isinstance(inner, dict) or not is_wrapper or inner.keys() & work.args.keys():
         return False
@@ -126,6 +132,7 @@ def _leave_out_of_answer(work: RepairWork, error: FieldError, name: str) -> bool
     advice = (is_offset and advice) or "leave it out"
     work.errors_by_path[error.path] = replace(error, message=f"Unknown argument {_cut(name)}; {advice}.", expected=None)
     if is_offset:
+        work.meaningful_paths.add(error.path)
         return False
     del work.args[name]
     return True
@@ -144,6 +151,23 @@ def _name_occurrence(work: RepairWork, error: FieldError, name: str) -> bool:
         "its start or day."
     )
     work.errors_by_path[error.path] = replace(error, message=message, expected=OCCURRENCE)
+    return True
+
+
+def _name_range(work: RepairWork, error: FieldError, name: str) -> bool:
+    """Read a day that was sent to an op with a range of time as the range of that day."""
+    if not set(RANGE) <= work.op.arguments.keys() or work.args.keys() & set(RANGE):
+        return False
+    if english.to_snake_case(name[:100]) not in ("date", "day", "on", "on_date") or not isinstance(
+        work.args[name], str
+    ):
+        return False
+    for end in RANGE:
+        work.args[end] = work.args[name]
+    del work.args[name]
+    start, end = RANGE
+    message = f"Unknown argument {_cut(name)}; send the day as {start} and as {end}."
+    work.errors_by_path[error.path] = replace(error, message=message, expected=None)
     return True
 
 
@@ -168,6 +192,39 @@ def _connect(work: RepairWork, error: FieldError, name: str) -> bool:
     return True
 
 
+def leave_out_rest(work: RepairWork, errors: Sequence[FieldError], *, is_corrected: bool) -> list[FieldError]:
+    """Leave out the arguments that are still wrong, and return an error that says so for each.
+
+    Empty if one of them cannot be left out. A read can go without any optional argument, a filter only if another
+    argument was corrected. A write can only go without an argument that it does not know: a value that it cannot read
+    says what to write.
+    """
+    remarks = []
+    for error in errors:
+        name = next(iter(json_pointer.split(error.path)), "")
+        cause = work.errors_by_path.get(error.path, error)
+        is_form = not work.op.is_write and words.is_about_answer(name, is_write=False)
+        if not (is_corrected or is_form) or not _may_leave_out(work, name, cause):
+            return []
+        message = f"{cause.message} It is left out of retry_with."
+        remarks.append(replace(cause, message=message, expected=None, got=None))
+    for error in errors:
+        work.args.pop(json_pointer.split(error.path)[0], None)
+    return remarks
+
+
+def _may_leave_out(work: RepairWork, name: str, cause: FieldError) -> bool:
+    if not name or name in work.op.required or cause.path in work.meaningful_paths:
+        return False
+    if name in work.op.arguments:
+        return not (work.op.is_write or name.endswith(("_id", "_ids")) or isinstance(cause.expected, list))
+    if not work.op.is_write:
+        return cause.expected is None
+    word = english.to_snake_case(name[:100])
+    is_guard = not english.GUARD_NAMES.isdisjoint((word, word.partition("_")[0]))
+    return work.op.action in _FIELD_ACTIONS and not is_guard and cause.expected is None
+
+
 def _use_other_op(work: RepairWork, error: FieldError, name: str, *, exact: bool) -> bool:
     """Call another op that takes these args. With `exact`, only if it has this very argument and takes them all."""
     found = work.help.find_other_op(name, work.args) if work.may_look_up() else None
@@ -176,6 +233,7 @@ def _use_other_op(work: RepairWork, error: FieldError, name: str, *, exact: bool
     path, args = found
     if exact and (args is None or args.keys() != work.args.keys()):
         return False
+    work.meaningful_paths.add(error.path)
     message = f"Unknown argument {_cut(name)}; {path} takes it."
     work.errors_by_path[error.path] = replace(error, message=message, expected=None)
     work.other_call = None if args is None else {"op": path, "args": args}
@@ -211,7 +269,15 @@ def _is_absent_field(work: RepairWork, name: str) -> bool:
     A write that chooses rows, such as shift, would change others without it, so there it is a name like any.
     """
     is_safe = not work.op.is_write or work.op.action in _FIELD_ACTIONS
-    return is_safe and bool(work.op.entity) and english.to_snake_case(name[:100]) in english.ABSENT_FIELDS
+    word = english.to_snake_case(name[:100])
+    names = english.ABSENT_FIELDS if work.op.is_write else english.ABSENT_FIELDS | english.USER_NAMES
+    return is_safe and bool(work.op.entity) and word in names
+
+
+def _may_drop_field(work: RepairWork, name: str) -> bool:
+    """Return whether a field that no row has can be left out: a filter only if it asks for the caller's own rows."""
+    is_own = work.args[name] in (work.help.subject, *english.OWN_WORDS)
+    return work.op.action in _FIELD_ACTIONS or (is_own and not work.op.is_write)
 
 
 def _advise(work: RepairWork) -> str:

@@ -46,6 +46,10 @@ def repair_call(op: CatalogOp, args: dict[str, Any], errors: Sequence[FieldError
         complete = copy.deepcopy(work.args)
         coercion.fill_defaults(op.schema, complete)
         errors = find_field_errors(op.validator, complete)
+    left_out = list[FieldError]()
+    if errors and work.other_call is None:
+        left_out = name_repair.leave_out_rest(work, errors, is_corrected=work.args != args)
+        errors = [] if left_out else errors
     scope_errors = value_repair.choose_scope(work) if work.other_call is None else []
     call = work.other_call
     if call is None and not errors and not normalise.is_empty_update(op, work.args):
@@ -64,7 +68,12 @@ def repair_call(op: CatalogOp, args: dict[str, Any], errors: Sequence[FieldError
     if call is None or drop_if_too_long(call) is None:
         still_wrong = {error.path for error in errors}
         return CallRepair(None, [*work.list_causes_with_corrections(still_wrong), *rule_errors])
-    shortened = [_shorten(error) for error in work.errors if error.path in work.first_paths]
+    remarks = {error.path: error for error in left_out}
+    shortened = [
+        remarks[error.path] if error.path in remarks else _shorten(error)
+        for error in work.errors
+        if error.path in work.first_paths or error.path in remarks
+    ]
     return CallRepair(call, [*shortened, *rule_errors])
 
 
@@ -100,6 +109,9 @@ def _correct(work: RepairWork, error: FieldError) -> bool:
         return True
     if _says_nothing(holder[key]) and "null" in argument.get("type", ()):
         holder[key] = None
+        return True
+    is_wrapped = isinstance(holder[key], dict) and len(path) == 1 and "object" not in argument.get("type", ())
+    if is_wrapped and name_repair.unwrap(work, str(key)):
         return True
     if isinstance(holder[key], dict) and str(key).endswith("_id"):
         value_repair.take_kind(holder, str(key), schema)

@@ -32,6 +32,7 @@ class RepairHelp:
     """What a repair can look up besides the op and its args."""
 
     context: UserContext
+    subject: str
     now: Callable[[], datetime]
     find_id: FindId
     find_project: FindProject
@@ -52,6 +53,7 @@ class RepairWork:
     other_call: dict[str, Any] | None = None
     lookups_left: int = MAX_LOOKUPS
     corrected_paths: set[str] = field(default_factory=set)  # of values whose correction is certain
+    meaningful_paths: set[str] = field(default_factory=set)  # of unknown arguments that a call cannot go without
     errors_by_path: dict[str, FieldError] = field(default_factory=dict)  # the first error of a value is its cause
 
     @property

@@ -13,6 +13,8 @@ from gateway.executors.in_process import find_lookups
 from registry.catalog.model import Catalog, CatalogOp
 
 TITLE, SIMILAR_TITLE = "title", "similar_title"  # codes: a title was sent for an id, or a part of one
+ANY_ID = "entity_id"  # the id of a row of any kind
+LABELS = ("title", "name")  # under which the title of a row is sent
 MAX_TITLE_LENGTH = 300  # characters
 MAX_LOOKUP_MS = 2_000
 _PARENT_NAMES = ("parent", "new_parent")
@@ -45,13 +47,17 @@ def find_id(
 ) -> tuple[str | None, FieldError] | None:
     """Return the id of the one row with this title, and the error that says so, or that lists the candidates.
 
-    For reads and updates, some words of the title are enough if only one row has them; a delete needs the whole title.
+    Some words of the title are enough if only one row has them; its title is in the error, so that the caller sees it.
     None if the upstream looks up no rows, or the argument names none. Only rows that the subject can see are found.
     """
     lookups = find_lookups(op.connection)
     list_ops = get_list_ops(catalog)
     entity = find_entity(name, op, args, list_ops)
-    if lookups is None or entity is None or not text.strip() or len(text) > MAX_TITLE_LENGTH:
+    if lookups is None or not text.strip() or len(text) > MAX_TITLE_LENGTH:
+        return None
+    if entity is None and name.endswith(ANY_ID):
+        entity = _find_only_kind(text, op=op, list_ops=list_ops, caller=caller)
+    if entity is None:
         return None
     project_id = args.get("project_id")
     preferred_project = project_id if isinstance(project_id, str) else caller.context.project_id
@@ -67,11 +73,25 @@ def find_id(
         message = f"No {entity} has this title. Take the id from {search if search in catalog.ops else source}."
         return None, FieldError(path, "no_such_title", message)
     choices = [{"id": row.id, "title": row.title, **({"project": row.place} if row.place else {})} for row in rows]
-    if len(rows) == 1 and rows[0].has_words and (not op.is_write or op.action == "update"):
+    if len(rows) == 1 and rows[0].has_words:
         message = f"No {entity} has this title; send the id of the only one with these words."
         return rows[0].id, FieldError(path, SIMILAR_TITLE, message, expected=choices)
     problem = f"{len(rows)} rows have this title" if is_exact else f"No {entity} has this title, but these are similar"
     return None, FieldError(path, "ambiguous_title", f"{problem}. Send the id of the right one.", expected=choices)
+
+
+def _find_only_kind(text: str, *, op: CatalogOp, list_ops: ListOps, caller: Caller) -> str | None:
+    """Return the one entity that has a row with exactly this title."""
+    lookups = find_lookups(op.connection)
+    if lookups is None:
+        return None
+    with limit_lookup():
+        kinds = [
+            entity
+            for connection, entity in list_ops
+            if connection == op.connection and lookups.find_rows(entity, text, caller.subject, "")[1]
+        ]
+    return kinds[0] if len(kinds) == 1 else None
 
 
 def find_project(op: CatalogOp, args: Mapping[str, Any], caller: Caller) -> str | None:

@@ -31,7 +31,8 @@ def correct_value(
     if name == STATE and work.op.action in FILTERING_ACTIONS:
         options = [option for option in argument.get("enum", ()) if isinstance(option, str)]
         sent = holder[key]
-        states = words.find_states(sent, options)
+        is_one_of_several = isinstance(holder, list) and len(holder) > 1
+        states = [] if is_one_of_several and words.means_option(sent, options) else words.find_states(sent, options)
         if isinstance(sent, list) and len(sent) > 1 and "array" not in argument.get("type", ()):
             states = [option for option in options if option in sent]
         if states:
@@ -87,7 +88,7 @@ def _choose_states(work: RepairWork, error: FieldError, holder: Any, key: str | 
     if isinstance(holder, list) or len(states) == 1:
         holder[key] = states[0]
         if isinstance(holder, list):
-            holder += [state for state in states if state not in holder]
+            holder[:] = dict.fromkeys([*holder, *states])
         message = f"{STATE} means {', '.join(states)}; send that."
         if len(states) > 1:
             message = f"Send {STATE} as a list: {', '.join(states)}."
@@ -176,26 +177,46 @@ def _add_kind(work: RepairWork, name: str) -> bool:
 
 
 def _identify_by_title(work: RepairWork, name: str) -> bool:
-    """Find a missing id by the title that was sent, if it is the title of a row: it says which row is meant."""
-    label = next((each for each in ("title", "name") if isinstance(work.args.get(each), str)), None)
-    if label is None or name != f"{work.op.entity}_id" or not work.may_look_up():
+    """Find a missing id by the title that was sent: it says which row is meant. Without one row, report candidates."""
+    label = next((each for each in _list_title_names(work, name) if isinstance(work.args.get(each), str)), None)
+    is_own = name == f"{work.op.entity}_id"
+    if label is None or not (is_own or label not in row_ids.LABELS) or not work.may_look_up():
         return False
     found = work.help.find_id(name, work.args[label], work.args)
-    if found is None or found[0] is None or found[1].code != row_ids.TITLE:
+    if found is None:
         return False
-    work.args[name] = found[0]
+    id, error = found
+    work.errors_by_path[f"/{name}"] = replace(error, path=f"/{name}")
+    if id is None or (error.code == row_ids.SIMILAR_TITLE and label in work.op.arguments):
+        return False
+    work.args[name] = id
     del work.args[label]
+    del work.errors_by_path[f"/{name}"]
+    work.errors_by_path[f"/{label}"] = replace(error, path=f"/{label}")
     return True
+
+
+def _list_title_names(work: RepairWork, name: str) -> list[str]:
+    """Return the names under which the title of a row is sent instead of its id."""
+    stem = name.removesuffix("_id")
+    return [
+        f"{stem}_title",
+        f"{stem}_name",
+        stem,
+        *(row_ids.LABELS if stem == work.op.entity or stem == "entity" else ()),
+    ]
 
 
 def _nest(work: RepairWork, name: str) -> bool:
     """Put args that the op does not know into the missing object that has them, such as {"project": {…}}."""
     argument = get_subschema(work.op.schema, [name])
-    members = argument.get("properties", {})
+    is_list = argument.get("type") == "array"
+    members = (get_subschema(work.op.schema, [name, 0]) if is_list else argument).get("properties", {})
     loose = [each for each in work.args if each not in work.op.arguments and each in members]
     if not loose:
         return False
-    work.args[name] = {each: work.args.pop(each) for each in loose}
+    item = {each: work.args.pop(each) for each in loose}
+    work.args[name] = [item] if is_list else item
     for each in loose:
         message = f"{each} belongs in {name}."
         work.errors_by_path[f"/{each}"] = FieldError(f"/{each}", "unknown_argument", message)

@@ -6,18 +6,15 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.utils.dateparse import parse_duration
-
 from core.text import english, json_text
-from gateway.arguments import dates, words
+from gateway.arguments import dates, number_words, words
 from registry.catalog.model import CatalogOp
 from registry.jsonschema.dialect import VALUE_ALIASES, VALUE_REFUSALS, Schema
 from registry.vocabulary import NO_VOCABULARY, CatalogVocabulary
 
 MIN_SIMILARITY = 0.85  # of a misspelt option. High: archived must not become active
-MAX_DURATION_TEXT = 30  # characters
+FIELDS, ALL_FIELDS = "fields", "*"  # which fields of rows an answer has
 MAX_ID_TEXT = 300  # characters in which an id is looked for
-PERCENT = 100
 
 _PYTHON_TYPES: dict[str, Any] = {"integer": int, "number": (int, float), "boolean": bool, "object": dict, "array": list}
 _BOOLEAN_WORDS = {
@@ -30,16 +27,10 @@ _BOOLEAN_WORDS = {
     "n": False,
     "off": False,
 }
-_DURATION_PART = re.compile(
-    r"([0-9]{1,5}(?:\.[0-9]{1,3})?)\s*(hours?|hrs?|h|minutes?|mins?|m|days?|d|weeks?|w)?[\s,]*(?:and\s+)?"
-)
 _RECURRENCE_RULE = re.compile(r"(?:RRULE:)?FREQ=(DAILY|WEEKLY|MONTHLY|YEARLY)(?:;INTERVAL=([0-9]{1,2}))?")
-_PERCENT = re.compile(r"([0-9]{1,3}(?:\.[0-9]{1,3})?) ?(?:%|percent)")
-_FULL_HOUR = re.compile(r"([0-9]{1,2})(?::00|h| ?o'clock)(?::00)?")
 _UUID = re.compile(r"\b[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b|\b[0-9a-fA-F]{32}\b")
+_LIST_SEPARATOR = re.compile(r"[,;|\n]")
 _CONTENT_KEYS = ("id", "value", "dateTime", "date_time", "date", "email", "name", "title", "text", "content", "key")
-_MINUTES = {"m": 1, "h": 60, "d": 24 * 60, "w": 7 * 24 * 60}
-_UNIT_OF_NAME = (("minutes", 1), ("hours", 60), ("days", 24 * 60), ("weeks", 7 * 24 * 60))
 
 
 def correct_value(name: str, argument: Schema, value: Any, *, op: CatalogOp, now: Callable[[], datetime]) -> Any:
@@ -97,8 +88,8 @@ def _convert_number(argument: Schema, kinds: list[str], value: float) -> Any:
     """Return a whole number as an integer, a percentage as a share, and a number in the list that takes it."""
     if "integer" in kinds and isinstance(value, float) and value.is_integer():
         return int(value)
-    if "number" in kinds and _is_share(argument) and 1 < value <= PERCENT:
-        return value / PERCENT
+    if "number" in kinds and number_words.is_share(argument) and 1 < value <= number_words.PERCENT:
+        return value / number_words.PERCENT
     return [value] if "array" in kinds else None
 
 
@@ -113,6 +104,7 @@ def _find_option(argument: Schema, value: Any, vocabulary: CatalogVocabulary) ->
         return None  # its message says what to do instead
     if not isinstance(value, str):
         return options.get(str(value))
+    value = value.strip(" []\"'`")
     if (found := words.find_option(value, options, vocabulary)) is not None:
         return found
     matches = english.find_similar(value, options, limit=1, cutoff=MIN_SIMILARITY)
@@ -151,41 +143,19 @@ def _parse_text(name: str, argument: Schema, text: str, entity: str) -> Any:
     if "boolean" in kinds:
         return _BOOLEAN_WORDS.get(text.strip().lower())
     if "array" in kinds:
-        return [part.strip() for part in text.split(",") if part.strip()]
+        return _split_list(name, text)
     if "integer" in kinds or "number" in kinds:
-        return _parse_number(name, argument, text.strip().lower())
+        return number_words.read_number(name, argument, text)
     if "pattern" in argument and entity:
         return f"{entity}.{english.to_snake_case(text[:100])}"
     return None
 
 
-def _parse_number(name: str, argument: Schema, text: str) -> float | None:
-    """Return a number with its unit as the argument counts it: 90 for "1.5 hours" of minutes, 0.4 for "40%"."""
-    if len(text) > MAX_DURATION_TEXT:
-        return None
-    if (percent := _PERCENT.fullmatch(text)) and _is_share(argument):
-        return float(percent[1]) / PERCENT
-    if (hour := _FULL_HOUR.fullmatch(text)) and "hour" in name:
-        return int(hour[1])
-    minutes = _parse_minutes(text)
-    unit = next((size for ending, size in _UNIT_OF_NAME if name.endswith(ending)), None)
-    if minutes is None or unit is None or not (minutes / unit).is_integer():
-        return None
-    return int(minutes / unit)
-
-
-def _is_share(argument: Schema) -> bool:
-    return 1 in (argument.get("maximum"), argument.get("exclusiveMaximum"))
-
-
-def _parse_minutes(text: str) -> float | None:
-    if text.startswith("p") and (duration := parse_duration(text.upper())):  # ISO 8601
-        return duration.total_seconds() / 60
-    parts = list(_DURATION_PART.finditer(text))
-    if not parts or not parts[0][2] or "".join(part[0] for part in parts) != text:
-        return None
-    # In "1h30", the last number has the next smaller unit.
-    return sum(float(part[1]) * (_MINUTES[part[2][0]] if part[2] else 1) for part in parts)
+def _split_list(name: str, text: str) -> list[str]:
+    """Return the parts of a list in one text. `fields` with a word such as all are all fields, which is *."""
+    parts = [part.strip(" \"'") for part in _LIST_SEPARATOR.split(text.strip().strip("[]")) if part.strip()]
+    is_all = name == FIELDS and len(parts) == 1 and english.to_snake_case(parts[0]).split("_")[0] in english.ALL_WORDS
+    return [ALL_FIELDS] if is_all else parts
 
 
 def _parse_json(text: str) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 from core.text import english
 from core.text.english import to_snake_case
 from registry.catalog.model import CatalogOp
-from registry.vocabulary import CatalogVocabulary, find_general_action
+from registry.vocabulary import NO_VOCABULARY, CatalogVocabulary, find_general_action
 
 LABELS = ("title", "name", "text")  # the arguments that name a row, for people
 
@@ -88,6 +88,8 @@ def _find_id_argument(spelling: str, arguments: Collection[str], op: CatalogOp) 
         stem = _find_entity("_".join(words[start:]), arguments, op.vocabulary)
         if f"{stem}_id" in arguments:
             return f"{stem}_id"
+        if start == 0 and f"{stem.removesuffix('s')}_ids" in arguments:
+            return f"{stem.removesuffix('s')}_ids"
         longer = [name for name in arguments if name.endswith(f"_{stem}_id")]
         if len(longer) == 1:
             return longer[0]
@@ -125,6 +127,11 @@ def find_option(value: str, options: Mapping[str, Any], vocabulary: CatalogVocab
         if not {word, single}.isdisjoint(words) and entity in by_spelling
     }
     return meanings.pop() if len(meanings) == 1 else None
+
+
+def means_option(word: Any, options: Collection[str]) -> bool:
+    """Return whether a word means one of several options in itself."""
+    return isinstance(word, str) and find_option(word, {each: each for each in options}, NO_VOCABULARY) is not None
 
 
 def find_states(word: Any, states: Collection[str]) -> list[str]:

@@ -99,6 +99,7 @@ def find_id_source(call: ParsedCall, op: CatalogOp, name: str) -> str | None:
 def _build_repair_help(call: ParsedCall, op: CatalogOp) -> repair_work.RepairHelp:
     return repair_work.RepairHelp(
         context=call.caller.context,
+        subject=call.caller.subject,
         now=lambda: call.trace.at.astimezone(row_ids.get_time_zone(op, call.caller)),
         find_id=lambda name, text, args: row_ids.find_id(
             name, text, args, op=op, catalog=call.catalog, caller=call.caller

@@ -23,6 +23,7 @@ def build_help(context: UserContext = NO_CONTEXT) -> RepairHelp:
     """Return what a repair can look up: no rows and no other ops."""
     return RepairHelp(
         context,
+        subject="anna",
         now=lambda: NOW,
         find_id=lambda *_: None,
         find_project=lambda _: None,
@@ -62,6 +63,10 @@ def repair_args(args: dict[str, Any], context: UserContext = NO_CONTEXT) -> dict
         ({"when": 1796137200}, {"when": "2026-12-01T15:00Z"}),
         ({"updates": {"title": "A", "status": "done"}}, {"title": "A", "state_key": "done"}),  # args in an object
         ({"share": "40%"}, {"share": 0.4}),
+        ({"share": "likely"}, {"share": 0.7}),
+        ({"share": "1 in 4"}, {"share": 0.25}),
+        ({"priority": "two"}, {"priority": 2}),
+        ({"titel": "A", "colour": "red"}, {"title": "A"}),  # the remark names what retry_with leaves out
         ({"title": "A", "state_key": None}, {"title": "A"}),  # null, as strict tool modes send for optional arguments
         ({"title": "A", "assignee": "Ines"}, {"title": "A"}),  # no row has it; retry_with asks the model
         ({"title": "A", "verbose": True}, {"title": "A"}),  # about the answer
@@ -84,7 +89,6 @@ def test_repair_fixes_unambiguous_mistakes(args: dict[str, Any], expected: dict[
         {"task_id": TASK_ID, "urgent": None},  # without it the update would change nothing
         {"task_id": TASK_ID, "titel": "A", "title": "B"},  # two different titles
         {"task_id": TASK_ID, "priority": "9"},  # invalid also as an integer
-        {"task_id": TASK_ID, "priority": "two"},
         {"task_id": TASK_ID, "urgent": "1"},
         {"task_id": TASK_ID, "title": 5},
         {"task_id": TASK_ID, "tags": {"a": 1}},
