@@ -6,8 +6,8 @@ from analytics.events.models import OperationEvent
 from gateway.arguments import repair
 from gateway.contracts import envelopes
 from gateway.contracts.envelopes import Envelope, EnvelopeResponse
-from gateway.contracts.errors import GatewayError, describe_invalid_args
-from gateway.execution import operations
+from gateway.contracts.errors import GatewayError, NotFoundError, describe_invalid_args
+from gateway.execution import operations, wrong_ids
 from gateway.execution.idempotency import StoredResponse
 from gateway.execution.stages import ParsedCall, PermittedCall, Stage, ValidCall
 from gateway.executors.base import UpstreamResponse
@@ -43,6 +43,8 @@ def build_success(
 def build_failure(stage: Stage, error: GatewayError) -> EnvelopeResponse:
     """Return the answer to a call that failed at a stage. Its help_path is one that the caller can read."""
     call, permitted = _unpack(stage)
+    if isinstance(stage, ValidCall) and error.reason == NotFoundError.reason and not error.field_errors:
+        wrong_ids.explain_wrong_ids(stage, error)
     if error.retry_with is None and error.correction and isinstance(stage, ValidCall) and stage.permitted.is_as_asked:
         args = error.correction.apply(stage.permitted.normalised.without_defaults)
         error.retry_with = None if args is None else repair.drop_if_too_long({"op": call.path, "args": args})

@@ -98,9 +98,10 @@ def find_title(entity: str, id: str, subject: str) -> str | None:
 
 
 def find_kind(id: str, subject: str) -> str | None:
-    """Return the kind of a row that an edge can join; None if the subject sees no such row."""
-    kinds = ENTITY_TYPE_BY_NAME.values()
-    return next((kind.name for kind in kinds if kind.get_rows().visible_to(subject).filter(pk=id).exists()), None)
+    """Return the kind of a row; None if the subject sees no such row."""
+    return next(
+        (kind.name for kind in _KINDS.values() if kind.get_rows().visible_to(subject).filter(pk=id).exists()), None
+    )
 
 
 def find_wrong_kinds(named: Sequence[NamedRow], *, subject: str) -> list[ArgumentError]:
@@ -108,7 +109,7 @@ def find_wrong_kinds(named: Sequence[NamedRow], *, subject: str) -> list[Argumen
     errors = []
     for row in named:
         kind = find_kind(str(row.id), subject)
-        if kind and kind != row.kind:
+        if kind in ENTITY_TYPE_BY_NAME and kind != row.kind:
             name = f"{row.argument.removesuffix('_id')}_kind"
             message = f"{row.argument} is the id of a {kind}."
             errors.append(ArgumentError(f"/{name}", "kind_mismatch", message, expected=kind, send={name: kind}))

@@ -1,0 +1,154 @@
+"""Say which row an id names that is of another kind than the argument needs, and propose the call that was meant."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from gateway.access import policies
+from gateway.access.request_context import is_uuid
+from gateway.arguments import coercion, normalise, repair, row_ids
+from gateway.contracts.errors import FieldError, GatewayError
+from gateway.contracts.validation import find_field_errors
+from gateway.execution.stages import ValidCall
+from gateway.executors import in_process
+from registry.catalog.model import CatalogOp
+
+CODE = "wrong_kind"
+MAX_IDS = 4  # of a call that are looked up
+PROJECT = "project"  # the entity that holds the rows of the others
+
+
+@dataclass(frozen=True, slots=True)
+class WrongId:
+    """An id argument with the id of a row of another kind. `entity` is the kind that the argument needs."""
+
+    argument: str
+    id: str
+    entity: str
+    kind: str
+    title: str
+
+
+def explain_wrong_ids(valid: ValidCall, error: GatewayError) -> None:
+    """Add to the error of a missing row what its ids are the ids of, and the corrected call if one is certain.
+
+    Only rows that the subject can see are named.
+    """
+    wrong_ids = _find_wrong_ids(valid)
+    if not wrong_ids:
+        return
+    call = _correct_call(valid, wrong_ids)
+    error.retry_with = repair.drop_if_too_long(call) if call else None
+    entity = wrong_ids[0].entity
+    advice = "If retry_with is what you meant, send it." if error.retry_with else f"Send the id of a {entity}."
+    error.field_errors = [_build_field_error(each) for each in wrong_ids]
+    error.args = (f"{error.field_errors[0].message} {advice}",)
+
+
+def _build_field_error(wrong: WrongId) -> FieldError:
+    message = f"{wrong.argument} is the id of a {wrong.kind}, not of a {wrong.entity}."
+    return FieldError(
+        f"/{wrong.argument}",
+        CODE,
+        message,
+        expected=wrong.entity,
+        got=f"{wrong.kind}: {wrong.title}" if wrong.title else wrong.kind,
+    )
+
+
+def _find_wrong_ids(valid: ValidCall) -> list[WrongId]:
+    op, call, args = valid.permitted.op, valid.call, valid.permitted.normalised.without_defaults
+    lookups = in_process.find_lookups(op.connection)
+    if lookups is None or not valid.permitted.is_as_asked:
+        return []
+    list_ops = row_ids.get_list_ops(call.catalog)
+    ids = {name: value for name, value in args.items() if isinstance(value, str) and is_uuid(value)}
+    wrong_ids = []
+    with row_ids.limit_lookup():
+        for name, id in list(ids.items())[:MAX_IDS]:
+            entity = row_ids.find_entity(name, op, args, list_ops)
+            kind = lookups.find_kind(id, call.caller.subject) if entity else None
+            if entity and kind and kind != entity:
+                title = lookups.find_title(kind, id, call.caller.subject) or ""
+                wrong_ids.append(WrongId(name, id, entity, kind, title))
+    return wrong_ids
+
+
+def _correct_call(valid: ValidCall, wrong_ids: list[WrongId]) -> dict[str, Any] | None:
+    """Return the call that was meant, None if it is not certain or would not be valid."""
+    op, args = valid.permitted.op, dict(valid.permitted.normalised.without_defaults)
+    if len(wrong_ids) == 1 and (call := _call_sibling(valid, wrong_ids[0])):
+        return call
+    for wrong in wrong_ids:
+        if not _correct_argument(valid, wrong, args):
+            return None
+    return {"op": op.op, "args": args} if _is_valid(op, args) else None
+
+
+def _correct_argument(valid: ValidCall, wrong: WrongId, args: dict[str, Any]) -> bool:
+    """Send the kind of the row, or its id as the argument that takes one of its kind, or the project that it is in."""
+    op = valid.permitted.op
+    kind_name = f"{wrong.argument.removesuffix('_id')}_kind"
+    if wrong.kind in op.arguments.get(kind_name, {}).get("enum", ()):
+        args[kind_name] = wrong.kind
+        return True
+    others = [each for each in op.arguments if _takes_id_of(each, wrong.kind) and each not in args]
+    if len(others) == 1 and wrong.argument not in op.required:
+        args[others[0]] = args.pop(wrong.argument)
+        return True
+    if wrong.entity != PROJECT or (op.entity == PROJECT and op.is_write):
+        return False
+    with row_ids.limit_lookup():
+        lookups = in_process.find_lookups(op.connection)
+        project = lookups.find_project(wrong.kind, wrong.id, valid.call.caller.subject) if lookups else None
+    if project is None:
+        return False
+    args[wrong.argument] = project
+    return True
+
+
+def _takes_id_of(argument: str, kind: str) -> bool:
+    return argument == f"{kind}_id" or argument.endswith(f"_{kind}_id")
+
+
+def _call_sibling(valid: ValidCall, wrong: WrongId) -> dict[str, Any] | None:
+    """Return the call of the op that does the same to a row of this kind, if it takes the args that were sent.
+
+    A read can leave out what the other op does not take. A project is read for a row in it.
+    """
+    op = valid.permitted.op
+    if wrong.argument != f"{op.entity}_id" or wrong.entity != op.entity:
+        return None
+    if op.entity == PROJECT and not op.is_write:
+        return None
+    sibling = _find_sibling(valid, wrong.kind)
+    if sibling is None:
+        return None
+    sent = {name: value for name, value in valid.call.args.items() if value != wrong.id}  # in words of any op
+    renamed = normalise.normalise_args(
+        sibling, sent | {f"{wrong.kind}_id": wrong.id}, valid.call.caller.context
+    ).without_defaults
+    if not op.is_write:
+        renamed = {name: value for name, value in renamed.items() if name in sibling.arguments}
+    return {"op": sibling.op, "args": renamed} if _is_valid(sibling, renamed) else None
+
+
+def _find_sibling(valid: ValidCall, kind: str) -> CatalogOp | None:
+    """Return the op of the same action for another kind, if there is one and the caller may run it."""
+    op, call = valid.permitted.op, valid.call
+    ops = [
+        each
+        for path, each in call.catalog.ops.items()
+        if path in call.view.ops
+        and each.connection == op.connection
+        and (each.entity, each.action, each.kind) == (kind, op.action, op.kind)
+        and f"{kind}_id" in each.required
+        and each.op.rpartition(".")[2] == op.op.rpartition(".")[2]
+        and policies.may_run(call.caller, each).allowed
+    ]
+    return min(ops, key=lambda each: each.op.count("."), default=None)
+
+
+def _is_valid(op: CatalogOp, args: dict[str, Any]) -> bool:
+    complete = dict(args)
+    coercion.fill_defaults(op.schema, complete)
+    return not find_field_errors(op.validator, complete)
