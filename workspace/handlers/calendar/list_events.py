@@ -109,7 +109,8 @@ def parse_time_range(request: OpRequest, clock: LocalTimeParser) -> TimeRange:
         message = (
             "time_max must be after time_min, which defaults to now; send a later time_max or an earlier time_min."
         )
-        clock.add_error("time_max", "out_of_order", message)
+        swap = ("time_min", "time_max") if time_min is not None and time_max is not None else None
+        clock.add_error("time_max", "out_of_order", message, swap=swap)
     elif end - start > event_list.MAX_LENGTH:
         message = f"The time range is longer than {event_list.MAX_LENGTH.days} days; send an earlier time_max."
         clock.add_error("time_max", "too_long", message)

@@ -6,6 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from core.handler_contract import ArgumentError, build_invalid_args
+from core.text import english
 from workspace.entity_types import EntityType
 from workspace.models import Entity
 from workspace.services.time import times
@@ -131,9 +132,16 @@ def choose_fields(args: Mapping[str, Any], names: Sequence[str], *, also: Sequen
 def check_fields(args: Mapping[str, Any], names: Sequence[str]) -> list[ArgumentError]:
     """Return an error for each name in `fields` that is neither * nor one of `names`."""
     message = f"Unknown field. Use {ALL} for all fields, or choose from: {', '.join(names)}."
+    sent = args.get(ARGUMENT) or []
+    meant = english.find_field_names(sent, names)
     return [
-        ArgumentError(path=f"/{ARGUMENT}/{number}", code="unknown_field", message=message)
-        for number, name in enumerate(args.get(ARGUMENT) or [])
+        ArgumentError(
+            path=f"/{ARGUMENT}/{number}",
+            code="unknown_field",
+            message=message,
+            send={ARGUMENT: meant} if meant else None,
+        )
+        for number, name in enumerate(sent)
         if name != ALL and name not in names
     ]
 
