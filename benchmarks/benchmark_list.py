@@ -62,7 +62,9 @@ BENCHMARKS = (
         ),
         measures.measure_answers,
     ),
-    Benchmark(("repair.rate", "repair.tokens_p90", "repair.tool_names.rate"), measures.measure_repairs),
+    Benchmark(
+        ("repair.rate", "repair.held_out.rate", "repair.tokens_p90", "repair.tool_names.rate"), measures.measure_repairs
+    ),
     Benchmark(
         tuple(f"selection{split}.{name}" for split in ("", ".held_out") for name in SELECTION_FIGURES),
         measures.measure_selection,

@@ -57,6 +57,7 @@ GOALS = {
     "answers.events.tokens": FigureGoal("≤", 2_000),
     "answers.updates.tokens": FigureGoal("≤", 600),
     "repair.rate": FigureGoal("≥", 0.95),
+    "repair.held_out.rate": FigureGoal("≥", 0.9),
     "repair.tokens_p90": FigureGoal("≤", 250),
     "repair.tool_names.rate": FigureGoal("≥", 0.95),
     "selection.failed": FigureGoal("≤", 0),

@@ -26,6 +26,7 @@ from tools import databases
 
 SUBJECT = "benchmark-user"
 SQLITE = "sqlite:///"
+UNREACHABLE = "http://localhost:9"  # the address of a service that is not called
 LEAST_OPS = 10  # in a smoke run, apart from databases without synthetic ops
 
 PUT_ALL_ON_GATEWAY = """
@@ -178,6 +179,15 @@ class Lab:
         """Run a management command on the shipped catalog and the demo workspace; return the figures that it prints."""
         self._set_up_demo()
         output: list[dict[str, Any]] = json.loads(self._run_on_demo(command, "--json"))
+        return output
+
+    def run_on_shop(self, command: str) -> list[dict[str, Any]]:
+        """Do the same with the ops of the example shop besides, which does not run: for calls that do not reach it."""
+        self._set_up_demo()
+        url = f"{SQLITE}{self._folder / 'shop.sqlite3'}"
+        shutil.copyfile(self._demo_url.removeprefix(SQLITE), url.removeprefix(SQLITE))
+        _run_manage(url, "load_demo", "--shop", UNREACHABLE)
+        output: list[dict[str, Any]] = json.loads(_run_manage(url, command, "--json"))
         return output
 
     @property

@@ -97,7 +97,7 @@ def measure_scale(lab: Lab) -> Iterator[BenchmarkFigure]:
 
 def measure_repairs(lab: Lab) -> list[BenchmarkFigure]:
     """Measure how many malformed calls succeed by what their errors say, and what an error costs."""
-    return [BenchmarkFigure(**figure) for figure in lab.run_on_demo("bench_repair")]
+    return [BenchmarkFigure(**figure) for figure in lab.run_on_shop("bench_repair")]
 
 
 def measure_selection(lab: Lab) -> list[BenchmarkFigure]:

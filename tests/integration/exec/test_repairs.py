@@ -383,15 +383,88 @@ def test_open_is_no_single_state_of_several(api: Api, op: str, args: dict[str, s
     )
 
 
-def test_readable_values_beside_an_unknown_argument_are_told(api: Api) -> None:
+def test_retry_names_what_it_leaves_out(api: Api) -> None:
     args = {"task_id": DEMO_TASK_ID, "assignee": "Ines", "due_at": "1 dec 2027", "priority": "P1", "colour": "red"}
 
     details = api.exec("onto.task.update", args)["error"]["details"]
 
-    errors = {error["path"]: error for error in details["field_errors"]}
-    assert (errors["/due_at"]["expected"], errors["/priority"]["expected"]) == ("2027-12-01", 1)
-    assert errors["/assignee"]["message"] == f"A task has no assignee; leave it out, or {NOTE_IN_DETAILS}."
+    messages = {error["path"]: error["message"] for error in details["field_errors"]}
+    assert messages["/colour"].endswith("It is left out of retry_with.")
+    assert messages["/assignee"] == f"A task has no assignee; leave it out, or {NOTE_IN_DETAILS}."
+    assert details["retry_with"]["args"] == {"task_id": DEMO_TASK_ID, "due_at": "2027-12-01", "priority": 1}
+
+
+def test_value_that_cannot_be_read_withholds_no_correction_of_a_read(api: Api) -> None:
+    args = {"project_id": "Kitchen renovation", "sort_by": "relevance"}
+
+    details = api.exec("onto.task.list", args)["error"]["details"]
+
+    assert details["retry_with"]["args"] == {"project_id": get_demo_id("project", 2)}
+    assert any(error["message"].endswith("It is left out of retry_with.") for error in details["field_errors"])
+
+
+@for_each("filter", [{"due_before": "perhaps"}, {"depends_on": OTHER_TASK}, {"only_if_open": True}])
+def test_write_is_not_proposed_without_what_could_limit_it(api: Api, filter: dict[str, Any]) -> None:
+    details = api.exec("onto.task.update", TASK | {"titel": "A", "due_at": "perhaps"} | filter)["error"]["details"]
+
     assert "retry_with" not in details
+
+
+@for_each(
+    "op, args", [("onto.project.delete", {"name": "photo book"}), ("onto.project.delete", {"project_id": "photo"})]
+)
+def test_name_of_one_row_proposes_its_deletion_with_the_title(api: Api, op: str, args: dict[str, str]) -> None:
+    details = api.exec(op, args)["error"]["details"]
+
+    assert details["retry_with"] == {"op": op, "args": {"project_id": get_demo_id("project", 9)}}
+    assert any(error.get("expected", [{}])[0].get("title") for error in details["field_errors"])
+
+
+@for_each(
+    "op, args, expected",
+    [
+        (
+            "onto.document.get",
+            {"document_id": OTHER_TASK},
+            ("onto.task.get", {"task_id": OTHER_TASK}),
+        ),
+        (
+            "onto.task.create",
+            {"project_id": MILESTONE, "title": "A"},
+            ("onto.task.create", {"project_id": DEMO_PROJECT_ID, "title": "A"}),
+        ),
+        (
+            "onto.task.create",
+            {"project_id": DEMO_PROJECT_ID, "title": "A", "goal_id": MILESTONE},
+            ("onto.task.create", {"project_id": DEMO_PROJECT_ID, "title": "A", "supporting_milestone_id": MILESTONE}),
+        ),
+        ("onto.task.delete", {"task_id": RISK}, ("onto.risk.delete", {"risk_id": RISK})),
+    ],
+)
+def test_id_of_another_kind_is_named_with_the_call_that_was_meant(
+    api: Api, op: str, args: dict[str, str], expected: tuple[str, dict[str, str]]
+) -> None:
+    error = api.exec(op, args)["error"]
+
+    assert error["details"]["reason"] == "not_found"
+    assert error["details"]["field_errors"][0]["code"] == "wrong_kind"
+    assert error["details"]["retry_with"] == {"op": expected[0], "args": expected[1]}
+
+
+def test_id_that_nobody_can_see_is_of_no_kind(api: Api) -> None:
+    error = api.exec("onto.task.get", {"task_id": "00000000-0000-4000-8000-000000000000"})["error"]
+
+    assert (error["details"]["field_errors"], "retry_with" in error["details"]) == ([], False)
+
+
+@for_each(
+    "sent, fields",
+    [("all", ["*"]), (["everything"], ["*"]), (["title", "due", "status"], ["title", "due_at", "state_key"])],
+)
+def test_fields_in_other_words_are_corrected(api: Api, sent: Any, fields: list[str]) -> None:
+    details = api.exec("onto.task.list", {"fields": sent})["error"]["details"]
+
+    assert details["retry_with"]["args"] == {"fields": fields}
 
 
 @for_each(
@@ -465,9 +538,8 @@ def test_note_beside_a_wrong_name_is_still_added_to_the_text(api: Api) -> None:
 
     details = api.exec("onto.goal.update", args)["error"]["details"]
 
-    messages = {error["path"]: error["message"] for error in details["field_errors"]}
-    assert messages["/notes"] == "Unknown argument notes; send description with update_strategy append."
-    assert "retry_with" not in details
+    assert details["field_errors"][-1]["message"].endswith("It is left out of retry_with.")
+    assert details["retry_with"]["args"] == {"goal_id": args["goal_id"], "description": "We kept it."} | APPEND
 
 
 @for_each("op", ["onto.project.search", "onto.task.search"])
@@ -553,8 +625,6 @@ def test_some_words_of_one_title_propose_its_id_with_the_title(api: Api, op: str
 @for_each(
     "op, args, title",
     [
-        ("onto.project.delete", {"project_id": "kitchen"}, "Kitchen renovation"),
-        ("onto.task.delete", {"task_id": "TTL"}, "Lower the TTL of the DNS records"),
         (
             "onto.edge.link",
             {"src_kind": "task", "src_id": DEMO_TASK_ID, "dst_kind": "task", "dst_title": "TTL", "rel": "depends_on"},
