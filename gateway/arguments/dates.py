@@ -45,12 +45,20 @@ _SAME_WORDS = (
     (re.compile(r"\A(.+) from (?:now|today)\Z"), r"in \1"),
     (re.compile(r"\A\+ ?([0-9]+ ?[a-z]+)\Z"), r"in \1"),
     (re.compile(r"\b(?:an? )?fortnight\b"), "2 weeks"),
+    (re.compile(r"\A(in .+?)'? time\Z"), r"\1"),
+    (re.compile(r"\Awithin (?=[a-z0-9]+ (?:hours?|days?|weeks?|months?)\Z)"), "in "),
+    (re.compile(r"\A(?:today|now) ?\+ ?(?=[0-9])"), "in "),
+    (re.compile(r"\Ain (?:half an|an? half) hour\Z"), "in 30 minutes"),
     (re.compile(r"\Ap([0-9]{1,3})d\Z"), r"in \1 days"),
     (re.compile(r"\Ap([0-9]{1,3})w\Z"), r"in \1 weeks"),
     (re.compile(r"\Ap([0-9]{1,3})m\Z"), r"in \1 months"),
     (re.compile(r"\A(?:in |within |over )?(?:a |the )?next month\Z"), "in 1 month"),
     (re.compile(r"\A(?:in |within |over )?(?:a couple of|a few) (days|weeks|months)\Z"), r"in 3 \1"),
     (re.compile(r"\A(?:right )?now\Z"), "in 0 minutes"),
+)
+_SAME_DAYS = (  # as what is read best; before weekdays and months are looked for
+    (re.compile(r"\A([0-9]{1,2})(?:st|nd|rd|th)? of ([a-z]{3,9}(?: [0-9]{4})?)\Z"), r"\1 \2"),
+    (re.compile(r"\A(?:start|beginning) of next week\Z"), "monday next week"),
 )
 _COUNTS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _OFFSET = re.compile(
@@ -190,6 +198,8 @@ def _read_numeric(text: str) -> tuple[datetime, bool] | None:
 
 def _read_words(text: str, now: datetime) -> tuple[datetime, bool] | None:
     text = " ".join(_FILLER.sub(" ", text.lower()).split())
+    for pattern, same in _SAME_DAYS:
+        text = pattern.sub(same, text)
     text = _TIME_WITHOUT_COLON.sub(lambda found: f"{found['hour']}:{found['minute'] or found['minutes'] or '00'}", text)
     if _DAY_AND_MONTH.search(text) or text.startswith("end of next "):
         return None  # 3/4 can mean two days, and the end of next week several

@@ -255,10 +255,9 @@ def _find_similar_name(error: FieldError, name: str) -> str | None:
 
 def _describe_unknown(work: RepairWork, error: FieldError, name: str, arguments: dict[str, Any]) -> FieldError:
     if _is_absent_field(work, name):
-        article = "An" if work.op.entity[0] in "aeio" else "A"  # not a user
-        return replace(
-            error, message=f"{article} {work.op.entity} has no {_cut(name)}; {_advise(work)}.", expected=None
-        )
+        entity = work.op.entity or "row"
+        article = "An" if entity[0] in "aeio" else "A"  # not a user
+        return replace(error, message=f"{article} {entity} has no {_cut(name)}; {_advise(work)}.", expected=None)
     known = ", ".join(arguments) or "none"
     return replace(error, message=f"Unknown argument {_cut(name)}. The arguments are {known}.", expected=None)
 
@@ -270,13 +269,16 @@ def _is_absent_field(work: RepairWork, name: str) -> bool:
     """
     is_safe = not work.op.is_write or work.op.action in _FIELD_ACTIONS
     word = english.to_snake_case(name[:100])
-    names = english.ABSENT_FIELDS if work.op.is_write else english.ABSENT_FIELDS | english.USER_NAMES
-    return is_safe and bool(work.op.entity) and word in names
+    names = (
+        english.ABSENT_FIELDS if work.op.is_write else english.ABSENT_FIELDS | english.USER_NAMES | english.OWN_WORDS
+    )
+    return is_safe and word in names and bool(work.op.entity or not work.op.is_write)
 
 
 def _may_drop_field(work: RepairWork, name: str) -> bool:
     """Return whether a field that no row has can be left out: a filter only if it asks for the caller's own rows."""
-    is_own = work.args[name] in (work.help.subject, *english.OWN_WORDS)
+    is_own_name = english.to_snake_case(name[:100]) in english.OWN_WORDS
+    is_own = work.args[name] in (work.help.subject, *english.OWN_WORDS) or (is_own_name and work.args[name] is True)
     return work.op.action in _FIELD_ACTIONS or (is_own and not work.op.is_write)
 
 

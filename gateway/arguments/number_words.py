@@ -23,6 +23,7 @@ _THOUSANDS = re.compile(r"([0-9]{1,4}(?:\.[0-9]{1,2})?) ?k")
 _CURRENCY = re.compile(r"[€$£]|\b(?:euros?|eur|dollars?|usd|pounds?|gbp)\b")
 _SAME_DURATIONS = (
     (re.compile(r"\b(?:an?|one) (hour|day|week) and a half\b"), r"1.5 \1"),
+    (re.compile(r"\bone and a half (hour|day|week)s\b"), r"1.5 \1"),
     (re.compile(r"\b(?:half an?|an? half) (hour|day)\b"), r"0.5 \1"),
     (re.compile(r"\b(?:quarter of an|a quarter) hour\b"), "15 minutes"),
     (re.compile(r"\bthree[ -]quarters of an hour\b"), "45 minutes"),
@@ -30,7 +31,8 @@ _SAME_DURATIONS = (
     (re.compile(r"\ban? (?=2 weeks)"), ""),
 )
 _WORD = re.compile(r"[a-z]+(?:-[a-z]+)?")
-_ARTICLE = re.compile(r"\A(?:an?|the|about|around|approximately|roughly|just|only) ")
+_ARTICLE = re.compile(r"\A(?:(?:an?|the|about|around|approximately|roughly|just|only|quite|fairly|pretty) |[~≈<>]=? ?)")
+_DECIMAL = re.compile(r"[01]?[.,][0-9]{1,3}")
 
 
 def read_number(name: str, argument: Schema, text: str) -> float | None:
@@ -75,6 +77,8 @@ def _read_share(text: str) -> float | None:
     likelihood = english.LIKELIHOODS.get(word)
     if likelihood is not None:
         return likelihood / PERCENT
+    if _DECIMAL.fullmatch(text):
+        return min(float(text.replace(",", ".")), 1.0)
     text = _replace_words(text)
     if percent := _PERCENT.fullmatch(text):
         return float(percent[1]) / PERCENT

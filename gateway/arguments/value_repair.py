@@ -167,9 +167,13 @@ def add_label(holder: Any, path: Sequence[str | int]) -> bool:
 def _add_kind(work: RepairWork, name: str) -> bool:
     """Add the missing kind of a row whose id was sent, such as src_kind with src_id."""
     stem = name.removesuffix("_kind")
-    if stem == name or f"{stem}_id" not in work.args or not work.may_look_up():
+    if stem == name or not work.may_look_up():
         return False
-    kind = work.help.find_kind(work.args[f"{stem}_id"])
+    labels = row_ids.LABELS if f"{stem}_id" == row_ids.ANY_ID else ()
+    row = next((work.args[each] for each in (f"{stem}_id", f"{stem}_title", *labels) if each in work.args), None)
+    if is_title(row) and (found := work.help.find_id(row_ids.ANY_ID, row, {})):
+        row = found[0]
+    kind = work.help.find_kind(row)
     if kind not in work.op.arguments.get(name, {}).get("enum", ()):
         return False
     work.args[name] = kind

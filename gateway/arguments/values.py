@@ -30,6 +30,7 @@ _BOOLEAN_WORDS = {
 _RECURRENCE_RULE = re.compile(r"(?:RRULE:)?FREQ=(DAILY|WEEKLY|MONTHLY|YEARLY)(?:;INTERVAL=([0-9]{1,2}))?")
 _UUID = re.compile(r"\b[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b|\b[0-9a-fA-F]{32}\b")
 _LIST_SEPARATOR = re.compile(r"[,;|\n]")
+_LEVEL_NOUN = re.compile(r"(?<=[a-z]) (?:priority|impact|severity|importance|urgency|risk|level)\Z", re.IGNORECASE)
 _CONTENT_KEYS = ("id", "value", "dateTime", "date_time", "date", "email", "name", "title", "text", "content", "key")
 
 
@@ -39,6 +40,8 @@ def correct_value(name: str, argument: Schema, value: Any, *, op: CatalogOp, now
     if isinstance(value, list) and "array" not in kinds:
         return _join_list(name, kinds, value)
     if isinstance(value, dict) and "object" not in kinds:
+        if name == FIELDS and value and all(isinstance(each, bool) for each in value.values()):
+            return [each for each, is_wanted in value.items() if is_wanted]
         return [value] if "array" in kinds else _take_out_of_object(name, value)
     if argument.get("format") in dates.DATE_FORMATS:
         return dates.find_date(value, argument["format"], now=now())
@@ -104,7 +107,7 @@ def _find_option(argument: Schema, value: Any, vocabulary: CatalogVocabulary) ->
         return None  # its message says what to do instead
     if not isinstance(value, str):
         return options.get(str(value))
-    value = value.strip(" []\"'`")
+    value = _LEVEL_NOUN.sub("", value.strip(" []\"'`"))
     if (found := words.find_option(value, options, vocabulary)) is not None:
         return found
     matches = english.find_similar(value, options, limit=1, cutoff=MIN_SIMILARITY)

@@ -39,13 +39,19 @@ def explain_wrong_ids(valid: ValidCall, error: GatewayError) -> None:
     call = _correct_call(valid, wrong_ids)
     error.retry_with = repair.drop_if_too_long(call) if call else None
     entity = wrong_ids[0].entity
-    advice = "If retry_with is what you meant, send it." if error.retry_with else f"Send the id of a {entity}."
+    advice = (
+        "If retry_with is what you meant, send it." if error.retry_with else f"Send the id of {_add_article(entity)}."
+    )
     error.field_errors = [_build_field_error(each) for each in wrong_ids]
     error.args = (f"{error.field_errors[0].message} {advice}",)
 
 
+def _add_article(kind: str) -> str:
+    return f"{'an' if kind[0] in 'aeio' else 'a'} {kind}"
+
+
 def _build_field_error(wrong: WrongId) -> FieldError:
-    message = f"{wrong.argument} is the id of a {wrong.kind}, not of a {wrong.entity}."
+    message = f"{wrong.argument} is the id of {_add_article(wrong.kind)}, not of {_add_article(wrong.entity)}."
     return FieldError(
         f"/{wrong.argument}",
         CODE,
