@@ -35,7 +35,8 @@ def _is_look_up(name: str) -> bool:
 
 def _retell_call(call: PastCall, tools: ToolNames) -> PastCall:
     result, arguments = _parse_object(call.result), _parse_object(call.arguments)
-    retold = replace(call, result=dump(_rename_ops(result, tools))) if result else call
+    called = str(arguments.get("op") or "") if call.name == EXEC_TOOL else ""
+    retold = replace(call, result=dump(_rename_ops(result, tools, called=called))) if result else call
     if call.name == BATCH_TOOL or _is_look_up(call.name):
         return retold if tools.shows(call.name) else replace(retold, told_as="several calls")
     op = str(result.get("op") or (arguments.get("op") if call.name == EXEC_TOOL else call.name) or call.name)
@@ -50,13 +51,19 @@ def _retell_call(call: PastCall, tools: ToolNames) -> PastCall:
     return replace(retold, told_as=_describe(op))
 
 
-def _rename_ops(result: dict[str, Any], tools: ToolNames) -> dict[str, Any]:
-    """Return an answer, or the answers of a batch, with each op by its name on the surface, or in words."""
+def _rename_ops(result: dict[str, Any], tools: ToolNames, *, called: str = "") -> dict[str, Any]:
+    """Return an answer, or the answers of a batch, with each op by its name on the surface, or in words.
+
+    On discovery that is the name that the model `called`.
+    """
     entries = result.get("results")
     if "batch_id" in result and isinstance(entries, list):
         return {**result, "results": [_rename_ops(each, tools) if isinstance(each, dict) else each for each in entries]}
     op = result.get("op")
-    return {**result, "op": tools.find(op) or _describe(op)} if isinstance(op, str) and op else result
+    if not isinstance(op, str) or not op:
+        return result
+    name = called if called and tools.runs(called) else ""
+    return {**result, "op": tools.find(op) or name or _describe(op)}
 
 
 def _describe(op: str) -> str:

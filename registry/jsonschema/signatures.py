@@ -281,7 +281,9 @@ def _build_placeholder(name: str, argument: Schema, root: Schema) -> Any:
         items = argument.get("items")
         return [_build_placeholder(name, items, root)] if isinstance(items, dict) else []
     if kind in ("integer", "number"):
-        return argument.get("minimum", 1)
+        return max(
+            argument.get("minimum", 1), min(1, argument.get("maximum", 1))
+        )  # a small one: it may be sent as it is
     if kind == "boolean":
         return True
     return f"<{argument.get('format', name)}>"

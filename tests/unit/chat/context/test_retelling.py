@@ -79,3 +79,11 @@ def test_malformed_call_of_a_shown_tool_stays() -> None:
     assert (
         _tell(PastCall("c1", "tool_exec", "{", error), GATEWAY)[1]["tool_calls"][0]["function"]["name"] == "tool_exec"
     )
+
+
+def test_answer_names_its_op_as_the_model_did_where_ops_have_the_names_of_tools() -> None:
+    call = PastCall("c1", "tool_exec", '{"op":"list_onto_tasks","args":{}}', RESULT)
+
+    answers = [json.loads(message["content"]) for message in _tell(call, DISCOVERY) if message["role"] == "tool"]
+
+    assert [each["op"] for each in answers] == ["list_onto_tasks"]
