@@ -171,7 +171,7 @@ def _add_kind(work: RepairWork, name: str) -> bool:
         return False
     labels = row_ids.LABELS if f"{stem}_id" == row_ids.ANY_ID else ()
     row = next((work.args[each] for each in (f"{stem}_id", f"{stem}_title", *labels) if each in work.args), None)
-    if is_title(row) and (found := work.help.find_id(row_ids.ANY_ID, row, {})):
+    if isinstance(row, str) and is_title(row) and (found := work.help.find_id(row_ids.ANY_ID, row, {})):
         row = found[0]
     kind = work.help.find_kind(row)
     if kind not in work.op.arguments.get(name, {}).get("enum", ()):
