@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from analytics.events import event_log
 from analytics.events.models import OperationEvent
-from gateway.api import requests
+from core.text import lists
 from tests.support.clients.api import Api, assert_refused
 from tests.support.loops import for_each
 from tests.support.rows.analytics_rows import store_contents
@@ -105,7 +105,7 @@ def test_malformed_query_gets_field_errors(api: Api, query: str) -> None:
 
 
 def test_cursor_of_another_list_is_refused(api: Api) -> None:
-    cursor = requests.build_page([], (timezone.now(), "a-release"))["next_cursor"]
+    cursor = lists.encode_cursor(json.dumps([timezone.now().isoformat(), "a-release"]))
 
     assert_refused(api.get(f"events?cursor={cursor}"), 400, "malformed_call")
 
