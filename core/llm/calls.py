@@ -12,10 +12,12 @@ from core.text import json_text
 
 Tools = Sequence[Mapping[str, Any]]  # function tools of Chat Completions
 NAMES, ARGUMENTS = ("name", "tool_name", "function", "tool"), ("arguments", "parameters", "args", "input")
-_WRAPPED = re.compile(
-    r"<(?:function=|invoke name=\"?)(?P<name>[\w.\-]+)\"?>(?P<body>.*?)</(?:function|invoke)>", re.DOTALL
-)
-_PARAMETER = re.compile(r"<parameter(?:=| name=\"?)(?P<name>[\w.\-]+)\"?[^>]*>(?P<value>.*?)</parameter>", re.DOTALL)
+_CALL_BEGIN = re.compile(r"<(?:function=|invoke name=\"?)(?P<name>[\w.\-]{1,200})\"?>")
+_CALL_END = re.compile(r"</(?:function|invoke)>")
+_PARAMETER_BEGIN = re.compile(r"<parameter(?:=| name=\"?)(?P<name>[\w.\-]{1,200})\"?[^<>]{0,200}>")
+_PARAMETER_END = re.compile(r"</parameter>")
+_WORD = re.compile(r"[\w-]+")
+_SPACES = re.compile(r"[\s\\]+")
 
 
 @dataclass(frozen=True, slots=True, repr=False)  # no repr: an answer must not end up in logs
@@ -141,7 +143,7 @@ def is_quoted(block: str, messages: Sequence[Mapping[str, Any]]) -> bool:
 
 def _squeeze(content: Any) -> str:
     """Return a text without what differs if it stands in JSON: spaces, and the backslashes of each level."""
-    return re.sub(r"[\s\\]+", "", json.dumps(content, ensure_ascii=False))
+    return _SPACES.sub("", json.dumps(content, ensure_ascii=False))
 
 
 Call = tuple[str, dict[str, Any]]
@@ -149,11 +151,11 @@ Call = tuple[str, dict[str, Any]]
 
 def _parse_block(block: str, schemas: Mapping[str, Any]) -> Iterator[Call | None]:
     """Yield each call of a block, None for one that cannot be read."""
-    wrapped = list(_WRAPPED.finditer(block))
     if any(mark in block for mark in NAMED_CALLS):
-        for match in wrapped:
-            yield _parse_wrapped(match["name"], match["body"], schemas)
-        if not wrapped or _WRAPPED.sub("", block).find("<") >= 0:
+        wrapped, rest = _split_elements(block, _CALL_BEGIN, _CALL_END)
+        for name, body in wrapped:
+            yield _parse_wrapped(name, body, schemas)
+        if not wrapped or "<" in rest:
             yield None
         return
     decoder, start = json.JSONDecoder(), 0
@@ -182,7 +184,8 @@ def _read_call(value: Any, *, before: str, schemas: Mapping[str, Any]) -> Call |
             return None
     if name in schemas and isinstance(arguments, dict):
         return name, arguments
-    names = [each for each in schemas if re.search(rf"(?<![\w-]){re.escape(each)}(?![\w-])", before)]
+    words = set(_WORD.findall(before))
+    names = [each for each in schemas if each in words]
     return (names[0], value) if len(names) == 1 else None
 
 
@@ -195,13 +198,21 @@ def _parse_wrapped(name: str, body: str, schemas: Mapping[str, Any]) -> Call | N
         except ValueError:
             return None
         return (name, value) if isinstance(value, dict) else None
-    if _PARAMETER.sub("", body).strip():
+    parameters, rest = _split_elements(body, _PARAMETER_BEGIN, _PARAMETER_END)
+    if rest.strip():
         return None
     properties = schemas[name].get("properties") or {}
-    return name, {
-        match["name"]: _read_value(match["value"].strip("\n"), properties.get(match["name"]))
-        for match in _PARAMETER.finditer(body)
-    }
+    return name, {each: _read_value(value.strip("\n"), properties.get(each)) for each, value in parameters}
+
+
+def _split_elements(text: str, begin: re.Pattern[str], end: re.Pattern[str]) -> tuple[list[tuple[str, str]], str]:
+    """Return name and body of each element, and the text between them. An element without an end is such text."""
+    elements, between, at = list[tuple[str, str]](), list[str](), 0
+    while (opening := begin.search(text, at)) and (closing := end.search(text, opening.end())):
+        elements.append((opening["name"], text[opening.end() : closing.start()]))
+        between.append(text[at : opening.start()])
+        at = closing.end()
+    return elements, "".join(between) + text[at:]
 
 
 def _read_value(text: str, schema: Any) -> Any:

@@ -19,6 +19,7 @@ _PERCENT = re.compile(r"([0-9]{1,3}(?:\.[0-9]{1,3})?) ?(?:%|percent|per cent)")
 _RATIO = re.compile(r"([0-9]{1,3}) ?(?:in|out of|of|/) ?([0-9]{1,3})")
 _FULL_HOUR = re.compile(r"([0-9]{1,2})(?::00|h| ?o'clock)(?::00)?")
 _HALF_DAY_HOUR = re.compile(r"(1[0-2]|0?[1-9])(?::00)? ?([ap])\.?m\.?")
+_AMOUNT = re.compile(r"[0-9]{1,9}(?:[.,][0-9]{1,2})?")
 _THOUSANDS = re.compile(r"([0-9]{1,4}(?:\.[0-9]{1,2})?) ?k")
 _CURRENCY = re.compile(r"[€$£]|\b(?:euros?|eur|dollars?|usd|pounds?|gbp)\b")
 _SAME_DURATIONS = (
@@ -114,7 +115,7 @@ def _read_amount(text: str, *, is_whole: bool) -> float | None:
         in_words = english.NUMBERS.get(word, english.NUMBERS.get(word.removesuffix("s")))
         if in_words is not None:
             return in_words
-        if not re.fullmatch(r"[0-9]{1,9}(?:[.,][0-9]{1,2})?", article_free):
+        if not _AMOUNT.fullmatch(article_free):
             return None
         number = float(article_free.replace(",", "."))
     return int(number) if number.is_integer() else None if is_whole else number

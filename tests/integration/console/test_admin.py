@@ -30,7 +30,7 @@ READ_ONLY = set(
     analytics.Turn analytics.ToolSelection analytics.Feedback analytics.Subject audit.AuditEntry
     gateway.IdempotencyRecord gateway.UsedConfirmation gateway.PeriodicJob registry.OpEmbedding axes.AccessAttempt
     gateway.StoredFile gateway.SignedInApplication gateway.Batch gateway.BatchEntry registry.Release registry.Activation
-    notifications.Notification registry.ReviewRequest registry.ScheduledPublish
+    notifications.Notification registry.ReviewRequest registry.ScheduledPublish workspace.WriteRecord
 """.split()
 )
 

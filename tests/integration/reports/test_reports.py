@@ -315,7 +315,9 @@ def test_demo_activity_is_written_once_and_counted(frozen_now: None, api: Api) -
     assert sum(OpDaily.objects.values_list("calls", flat=True)) == calls
     repaired, of_turns = (sum(model.objects.values_list("repaired", flat=True)) for model in (OpDaily, Turn))
     assert repaired == of_turns
-    assert set(Assignment.objects.values_list("cohort", flat=True)) == {"gateway-pilot", "copy-a", "copy-b"}
+    experiments = {f"{name}-copy-{arm}" for name in ("clearer", "plainer") for arm in ("control", "b")}
+    cohorts = {"gateway-pilot", "copy-a", "copy-b"} | experiments
+    assert set(Assignment.objects.values_list("cohort", flat=True)) == cohorts
     assert not OperationEvent.objects.filter(time__gt=NOW).exists()
 
 
