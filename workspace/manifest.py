@@ -26,7 +26,9 @@ LISTS = [
     ModelList("Edges", "workspace.Edge", "which row blocks, contains or follows which"),
     ModelList("Calendar events", "workspace.CalendarEvent"),
     ModelList("Project calendars", "workspace.ProjectCalendar"),
-    ModelList("Write records", "workspace.WriteRecord", "what users changed in the last seven days, so that they can undo it"),
+    ModelList(
+        "Write records", "workspace.WriteRecord", "what users changed in the last seven days, so that they can undo it"
+    ),
     ModelList("Profiles", "workspace.Profile", "name, time zone and working hours of each user"),
 ]
 

@@ -20,7 +20,9 @@ def change_attendees(attendees: Sequence[str], sent: Mapping[str, Any]) -> list[
     removed = {name.casefold() for name in sent.get("remove_attendees") or []}
     if unknown := removed - known:
         # Without their names: errors never repeat what somebody wrote.
-        message = f"{len(unknown)} of remove_attendees do not attend. Read the event for its {len(attendees)} attendees."
+        message = (
+            f"{len(unknown)} of remove_attendees do not attend. Read the event for its {len(attendees)} attendees."
+        )
         raise build_invalid_args([ArgumentError("/remove_attendees", "not_attending", message)])
     kept = [name for name in attendees if name.casefold() not in removed]
     added = [name for name in sent.get("add_attendees") or [] if name.casefold() not in known - removed]
