@@ -27,7 +27,7 @@ LISTS = [
     ModelList("Calendar events", "workspace.CalendarEvent"),
     ModelList("Project calendars", "workspace.ProjectCalendar"),
     ModelList(
-        "Write records", "workspace.WriteRecord", "what users changed in the last seven days, so that they can undo it"
+        "Write records", "workspace.WriteRecord", "what users changed in the last week, so that they can undo it"
     ),
     ModelList("Profiles", "workspace.Profile", "name, time zone and working hours of each user"),
 ]
