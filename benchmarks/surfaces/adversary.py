@@ -38,7 +38,7 @@ class Habit(StrEnum):
     CUT_ARGUMENTS = "cut arguments"  # of the first call of a turn, at the limit of tokens
     THINKING_ALOUD = "thinking aloud"  # as markup in the text, before each answer
     CALLS_AS_TEXT = "calls as text"  # the first of a turn
-    LOOSE_STREAM = "loose stream"  # arguments as an object, every index 0, no end
+    LOOSE_STREAM = "loose stream"  # arguments as an object, every index 0, calls that end with stop, no [DONE]
     TYPED_ANSWERS = "typed answers"
 
 
@@ -182,8 +182,8 @@ def build_events(request: ChatRequest, reply: Reply) -> Iterator[bytes]:
             text = json.dumps(call.arguments)
             function["arguments"] = text[: len(text) // 2]
         yield _build_event({"tool_calls": [{"index": 0, "id": id, "type": "function", "function": function}]})
+    yield _build_event({}, "length" if not reply.is_loose else "stop")
     if not reply.is_loose:
-        yield _build_event({}, "length")
         yield b"data: [DONE]\n\n"
 
 
