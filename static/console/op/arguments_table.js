@@ -124,8 +124,13 @@
     box.replaceChildren(scroll, add);
   }
 
+  // Once a frame: some ways of inserting text fire an event for each line of it.
+  let frame = 0;
   area.addEventListener("input", () => {
-    if (!box.contains(document.activeElement)) render();
+    frame ||= requestAnimationFrame(() => {
+      frame = 0;
+      if (!box.contains(document.activeElement)) render();
+    });
   });
   render();
 })();

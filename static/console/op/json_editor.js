@@ -21,7 +21,14 @@
       gutter.scrollTop = area.scrollTop;
     }
 
-    area.addEventListener("input", renumber);
+    // Once a frame: some ways of inserting text fire an event for each line of it.
+    let frame = 0;
+    area.addEventListener("input", () => {
+      frame ||= requestAnimationFrame(() => {
+        frame = 0;
+        renumber();
+      });
+    });
     area.addEventListener("scroll", () => (gutter.scrollTop = area.scrollTop));
     area.addEventListener("problems:change", (event) => {
       errorLines = new Set(event.detail);
