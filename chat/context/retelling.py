@@ -59,6 +59,8 @@ def _rename_ops(result: dict[str, Any], tools: ToolNames, *, called: str = "") -
     entries = result.get("results")
     if "batch_id" in result and isinstance(entries, list):
         return {**result, "results": [_rename_ops(each, tools) if isinstance(each, dict) else each for each in entries]}
+    if isinstance(rows := result.get("items"), list) and "result" not in result:  # of a loop in a batch
+        result = {**result, "items": [_rename_ops(each, tools) if isinstance(each, dict) else each for each in rows]}
     op = result.get("op")
     if not isinstance(op, str) or not op:
         return result

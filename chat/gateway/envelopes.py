@@ -19,6 +19,7 @@ ALREADY_DONE = "already_done"  # the beginning of the chat's warning about a wri
 USER_ACTION_REASONS = frozenset({"not_connected", "not_configured", "subject_required"})
 USER_ACTION = "requires_user_action"  # the detail that says it: true, or an object with the link
 HOW_TO_CONNECT = "how_to_connect"  # the detail that tells the user what to do
+_ENTRIES, _ROWS = _LISTS = ("results", "items")  # of a batch, of a loop
 LINK_SCHEMES = ("https://", "http://")
 
 
@@ -48,12 +49,31 @@ def get_reason(envelope: Mapping[str, Any]) -> str:
 
 
 def iter_envelopes(answer: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """Yield the envelopes of an answer: the results of a batch, or the answer itself."""
-    results = answer.get("results")
-    if isinstance(results, list) and "batch_id" in answer:
-        yield from (each for each in results if isinstance(each, Mapping))
-    else:
-        yield answer
+    """Yield the envelopes of an answer: the results of a batch, the rows of a loop in it, or the answer itself."""
+    for name in _LISTS:
+        if _is_list_of_envelopes(answer, name):
+            for each in answer[name]:
+                if isinstance(each, Mapping):
+                    yield from iter_envelopes(each)
+            return
+    yield answer
+
+
+def map_envelopes(
+    answer: Mapping[str, Any], change: Callable[[Mapping[str, Any]], Mapping[str, Any]]
+) -> dict[str, Any]:
+    """Return an answer in which each of its envelopes is changed."""
+    for name in _LISTS:
+        if _is_list_of_envelopes(answer, name):
+            parts = [map_envelopes(each, change) if isinstance(each, Mapping) else each for each in answer[name]]
+            return {**answer, name: parts}
+    return dict(change(answer))
+
+
+def _is_list_of_envelopes(answer: Mapping[str, Any], name: str) -> bool:
+    """Whether an answer is a batch, or the answer of a loop in one, which has no result of its own."""
+    is_list = isinstance(answer.get(name), list)
+    return is_list and ("batch_id" in answer if name == _ENTRIES else "result" not in answer and "op" in answer)
 
 
 def add_warning(envelope: Mapping[str, Any], warning: str) -> dict[str, Any]:
@@ -111,18 +131,15 @@ def close_waiting(answer: Mapping[str, Any], describe: Callable[[str], str], rea
     `describe` gets what the call would do, and returns the message.
     """
 
-    def close(envelope: Any) -> Any:
-        if not isinstance(envelope, Mapping) or get_reason(envelope) != CONFIRMATION_REQUIRED:
+    def close(envelope: Mapping[str, Any]) -> Mapping[str, Any]:
+        if get_reason(envelope) != CONFIRMATION_REQUIRED:
             return envelope
         op = str(envelope.get("op") or "")
         confirmation = get_error(envelope)["details"].get("confirmation") or {}
         error = build_error(op, "CONFLICT", describe(describe_confirmation(confirmation, op=op)), reason)
-        return {name: envelope[name] for name in ("index", "type") if name in envelope} | error
+        return {name: envelope[name] for name in ("index", "type", "row") if name in envelope} | error
 
-    if isinstance(answer.get("results"), list):
-        return {**answer, "results": [close(each) for each in answer["results"]]}
-    closed: dict[str, Any] = close(dict(answer))
-    return closed
+    return map_envelopes(answer, close)
 
 
 def get_user_action(answer: Mapping[str, Any]) -> UserAction | None:
@@ -148,15 +165,12 @@ def get_deleted_project(envelope: Mapping[str, Any]) -> str:
 
 def remove_tokens(answer: Mapping[str, Any]) -> dict[str, Any]:
     """Return an answer without confirmation tokens, for the model and the page. Only the chat sends them back."""
-    if "results" in answer:
-        return {**answer, "results": [_remove_token(each) for each in answer["results"]]}
-    shown: dict[str, Any] = _remove_token(answer)
-    return shown
+    return map_envelopes(answer, _remove_token)
 
 
-def _remove_token(envelope: Any) -> Any:
-    if not isinstance(envelope, Mapping) or get_reason(envelope) != CONFIRMATION_REQUIRED:
-        return dict(envelope) if isinstance(envelope, Mapping) else envelope
+def _remove_token(envelope: Mapping[str, Any]) -> Mapping[str, Any]:
+    if get_reason(envelope) != CONFIRMATION_REQUIRED:
+        return envelope
     error = get_error(envelope)
     details = dict(error["details"])
     confirmation = {name: value for name, value in details.get("confirmation", {}).items() if name != "token"}

@@ -84,12 +84,14 @@ def name_ops_in_entries(results: list[dict[str, Any]], caller: Caller, trace: Tr
     if not shows_tools(caller, trace):
         return results
     catalog = release_routing.get_catalog(caller.routing)
-    return [
-        result
-        if result.get("type") == "help"
-        else cast(dict[str, Any], name_ops_in_envelope(cast(Envelope, {"op": None, **result}), catalog))
-        for result in results
-    ]
+    return [result if result.get("type") == "help" else _name_ops_in_entry(result, catalog) for result in results]
+
+
+def _name_ops_in_entry(result: dict[str, Any], catalog: Catalog) -> dict[str, Any]:
+    named = cast(dict[str, Any], name_ops_in_envelope(cast(Envelope, {"op": None, **result}), catalog))
+    if "items" in result:  # of a loop: an envelope a row
+        named["items"] = [_name_ops_in_entry(each, catalog) for each in result["items"]]
+    return named
 
 
 def _name_ops_in_result(result: dict[str, Any], op: CatalogOp | None, names: OpToolNames) -> dict[str, Any]:

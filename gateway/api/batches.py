@@ -102,8 +102,18 @@ COMPONENTS: dict[str, Any] = {
             "ok": {"type": "boolean"},
             "meta": build_ref("Meta"),
         },
+        {"result": OBJECT, "error": build_ref("ErrorBody"), "items": build_array(build_ref("BatchRow"))},
+        description="An exec entry: its envelope. With for_each it has items, not a result, and fails if one does.",
+    ),
+    "BatchRow": build_object(
+        {
+            "row": {"type": "integer", "description": "The place of the row in the list, from 0"},
+            "op": {"type": ["string", "null"]},
+            "ok": {"type": "boolean"},
+            "meta": build_ref("Meta"),
+        },
         {"result": OBJECT, "error": build_ref("ErrorBody")},
-        description="An exec entry: its envelope.",
+        description="The envelope of a call for one row.",
     ),
     "BatchWaiting": build_object(
         {**_INDEX, "type": build_enum(request_schemas.ENTRIES), "status": build_enum(["pending", "running"])},

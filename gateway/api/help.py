@@ -34,7 +34,7 @@ _OP = {"path": TEXT, "type": {"const": "op"}, "kind": build_ref("OpKind")}
 
 # Clients may try them in this order and read [] as {}: of an op without args the full format must come first, or its
 # other fields would be lost.
-_ANSWERS = ("HelpGroup", "HelpOpFull", "HelpOp", "HelpArg", "HelpSearch", "HelpAgent")
+_ANSWERS = ("HelpGroup", "HelpOpFull", "HelpOp", "HelpArg", "HelpSearch", "HelpAgent", "HelpGuide")
 
 # An agent in help and discovery. Only the full format has all of it.
 AGENT_REQUIRED = {"name": TEXT, "summary": TEXT, "tools": TEXTS}
@@ -51,6 +51,11 @@ COMPONENTS: dict[str, Any] = {
         {"path": TEXT, "type": {"const": "agent"}, **AGENT_REQUIRED},
         AGENT_OPTIONAL,
         description=f"An agent. {AGENT_NOTE}",
+    ),
+    "HelpGuide": build_object(
+        {"path": TEXT, "type": {"const": "guide"}, "summary": TEXT},
+        {"fields": {"type": "object", "additionalProperties": TEXT}, "examples": build_array(OBJECT)},
+        description="How to do what no op does: at batch, how to repeat a call for the rows of an earlier answer.",
     ),
     "OpKind": build_enum(Op.Kind.values),
     "HelpGroup": build_object(

@@ -1,11 +1,13 @@
-"""References: {"$result": "0#/result/project/id"} inside args stands for a value from an earlier entry's result.
+"""References: values inside args that stand for something from the answers of the batch.
 
-Before the # is the index of that entry, after it a JSON Pointer (RFC 6901) into its envelope.
+{"$result": "0#/result/project/id"} is a value from an earlier entry: before the # is its index, after it a JSON Pointer
+(RFC 6901) into its envelope. {"$item": "/id"} is a value from the row that a loop is at; "" is the whole row.
 """
 
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 from core.text import json_pointer, json_text
@@ -13,8 +15,14 @@ from gateway.contracts.errors import FieldError
 
 REFERENCE_KEY = "$result"
 EXAMPLE = '{"$result": "0#/result/project/id"}'
+ITEM_KEY = "$item"
+ITEM_EXAMPLE = '{"$item": "/id"}'
+NO_ITEM: Any = object()  # in place of a row, where the args are not those of a loop
+MAX_NAMED = 10  # members that an error names
 
-_FORM = re.compile(r"(0|[1-9][0-9]?)#((?:/(?:[^/~]|~[01])*)*)")
+_POINTER = r"(?:/(?:[^/~]|~[01])*)*"
+_FORM = re.compile(rf"(0|[1-9][0-9]?)#({_POINTER})")
+_ITEM_FORM = re.compile(_POINTER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,44 +44,63 @@ class ResultReference:
 
 
 class UnresolvedReference(Exception):
-    """Some references point to nothing in earlier results, or the values are too large."""
+    """Some references point to nothing in earlier results or in a row, or the values are too large."""
 
     def __init__(self, errors: list[FieldError]) -> None:
         super().__init__(errors[0].message)
         self.errors = errors
 
 
-def find_references(args: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield (JSON Pointer, object) of each object that has the member $result."""
+def is_item_reference(value: Mapping[str, Any]) -> bool:
+    """Whether an object that has the member $item is well-formed."""
+    return len(value) == 1 and isinstance(value[ITEM_KEY], str) and bool(_ITEM_FORM.fullmatch(value[ITEM_KEY]))
+
+
+def find_references(args: Any, path: str = "", *, key: str = REFERENCE_KEY) -> Iterator[tuple[str, Any]]:
+    """Yield (JSON Pointer, object) of each object that has the member `key`."""
     if isinstance(args, dict):
-        if REFERENCE_KEY in args:
+        if key in args:
             yield path, args
             return
         for name, value in args.items():
-            yield from find_references(value, f"{path}/{json_pointer.escape(name)}")
+            yield from find_references(value, f"{path}/{json_pointer.escape(name)}", key=key)
     elif isinstance(args, list):
         for index, value in enumerate(args):
-            yield from find_references(value, f"{path}/{index}")
+            yield from find_references(value, f"{path}/{index}", key=key)
 
 
-def resolve_references(args: dict[str, Any], envelopes: Mapping[int, Any], *, most_bytes: int) -> dict[str, Any]:
-    """Return args with each reference replaced by its value; `envelopes` maps the index of an entry to its envelope.
+def resolve_references(
+    args: dict[str, Any], envelopes: Mapping[int, Any], *, most_bytes: int, item: Any = NO_ITEM
+) -> dict[str, Any]:
+    """Return args with each reference replaced by its value.
 
-    Raises UnresolvedReference with all missing values, and if the values together exceed `most_bytes`.
+    `envelopes` maps the index of an entry to its envelope; `item` is the row of a loop. Values that are filled in are
+    not read for further references. Raises UnresolvedReference with all missing values, and if the values together
+    exceed `most_bytes`.
     """
-    resolver = _ReferenceResolver(envelopes, most_bytes)
+    resolver = _ReferenceResolver(envelopes, item, most_bytes)
     result: dict[str, Any] = resolver.replace(args, "/args")
     if resolver.errors:
         raise UnresolvedReference(resolver.errors)
     return result
 
 
+def look_up(reference: ResultReference, envelopes: Mapping[int, Any], path: str) -> Any:
+    """Return the value of a reference. Raises UnresolvedReference, for the field at `path`."""
+    resolver = _ReferenceResolver(envelopes, NO_ITEM, inf)
+    value = resolver.look_up_result(reference, path)
+    if resolver.errors:
+        raise UnresolvedReference(resolver.errors)
+    return value
+
+
 class _ReferenceResolver:
     """Replaces the references in the args of one entry."""
 
-    def __init__(self, envelopes: Mapping[int, Any], most_bytes: int) -> None:
+    def __init__(self, envelopes: Mapping[int, Any], item: Any, most_bytes: float) -> None:
         self.errors: list[FieldError] = []
         self._envelopes = envelopes
+        self._item = item
         self._bytes_left = most_bytes
 
     def replace(self, value: Any, path: str) -> Any:
@@ -81,25 +108,48 @@ class _ReferenceResolver:
             return [self.replace(each, f"{path}/{index}") for index, each in enumerate(value)]
         if not isinstance(value, dict):
             return value
+        if self._item is not NO_ITEM and ITEM_KEY in value:
+            return self._find(self._item, value[ITEM_KEY], path, "The row")
         if REFERENCE_KEY not in value:
             return {name: self.replace(each, f"{path}/{json_pointer.escape(name)}") for name, each in value.items()}
         reference = ResultReference.parse(value)
         if reference is None:
             raise ValueError("The reference was not validated.")
-        return self._look_up_value(reference, path)
+        return self.look_up_result(reference, path)
 
-    def _look_up_value(self, reference: ResultReference, path: str) -> Any:
-        index, pointer = reference.index, reference.pointer
+    def look_up_result(self, reference: ResultReference, path: str) -> Any:
+        envelope = self._envelopes[reference.index]
+        return self._find(envelope, reference.pointer, path, f"The answer of entry {reference.index}")
+
+    def _find(self, document: Any, pointer: str, path: str, owner: str) -> Any:
         try:
-            value = json_pointer.resolve(self._envelopes[index], pointer)
+            value = json_pointer.resolve(document, pointer)
         except LookupError:
-            message = f"The answer of entry {index} has nothing at {pointer[:100]}; look at its result."
+            message = f"{owner} has nothing at {pointer[:100]}; {_describe_nearest(document, pointer)}"
             self.errors.append(FieldError(path, "result_missing", message))
             return None
         # Count a result each time it is referred to: every copy is serialised, validated and stored.
         self._bytes_left -= len(json_text.dump(value))
         if self._bytes_left < 0:
-            message = f"The referenced values are too large together; refer to parts of the result of entry {index}."
+            message = f"The referenced values are too large together; refer to parts of {owner.lower()}."
             self.errors.append(FieldError(path, "result_too_large", message))
             return None
         return value
+
+
+def _describe_nearest(document: Any, pointer: str) -> str:
+    """Return what there is at the last part of a pointer that exists."""
+    value, reached = document, ""
+    for name in json_pointer.split(pointer):
+        try:
+            value = json_pointer.resolve(value, step := f"/{json_pointer.escape(name)}")
+        except LookupError:
+            break
+        reached += step
+    place = f"{reached[:100]} has" if reached else "it has"
+    if isinstance(value, dict) and value:
+        names = ", ".join(str(name)[:40] for name in list(value)[:MAX_NAMED])
+        return f"{place} {names}{' and more' if len(value) > MAX_NAMED else ''}."
+    if isinstance(value, list):
+        return f"{place} a list of {len(value)}." if value else f"{place} an empty list."
+    return "look at its result."

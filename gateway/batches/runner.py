@@ -9,6 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from django.conf import settings
+from django.db import transaction
 
 from analytics.events import event_log
 from analytics.events.models import OperationEvent
@@ -20,7 +21,8 @@ from core.metrics import CallLabels
 from core.text import json_text
 from gateway.access import key_verification, policies
 from gateway.access.request_context import Caller, UserContext, find_agent
-from gateway.batches import broker, entry_claims, references, scheduling, store
+from gateway.batches import broker, entry_claims, loop_runner, loops, references, scheduling, store
+from gateway.batches.loop_runner import LoopCall
 from gateway.batches.scheduling import EntryState
 from gateway.contracts import envelopes
 from gateway.contracts.envelopes import EnvelopeResponse, Trace
@@ -43,6 +45,8 @@ from registry.models import ROOT, Release
 
 log = logging.getLogger(__name__)
 
+State = BatchEntry.State
+
 TURN_SECONDS = 0.5  # seconds after which a worker's thread puts its batch at the end of the queue
 DATABASE_GRACE = timedelta(seconds=1)  # after which an entry that lost its database connection is run again
 
@@ -50,6 +54,7 @@ CLOSE_MESSAGES = {
     "skipped": "An earlier entry failed, so this one was skipped (stop_on_error). Nothing was done.",
     "dependency_failed": "An entry that this one depends on did not succeed. Nothing was done; fix that one first.",
     "cancelled": "The batch was cancelled before this entry started. Nothing was done.",
+    "stopped": "The stop_if of an earlier entry held, so this one did not start. Nothing was done.",
     "too_late": "The batch ran out of time before this entry started. Nothing was done; send it again.",
 }
 
@@ -161,6 +166,7 @@ def build_entry_error(batch: Batch, entry: BatchEntry, error: GatewayError, trac
 
 def _run_claimed_entry(batch: Batch, entry: BatchEntry, until: Deadline | None) -> None:
     trace = Trace(batch.trace_id, source=OperationEvent.Source.BATCH)
+    labels: CallLabels | None
     try:
         catalog, caller = _load_catalog(batch), _load_caller(batch)
         if entry.type == "help":
@@ -176,7 +182,8 @@ def _run_claimed_entry(batch: Batch, entry: BatchEntry, until: Deadline | None) 
         failed = InternalError("The gateway failed to run this entry. Tell the administrator its trace id.")
         entry_claims.finish_entry(entry, build_entry_error(batch, entry, failed, trace))
     else:
-        metrics.count_call(labels, seconds=trace.elapsed_ms() / 1000)
+        if labels is not None:
+            metrics.count_call(labels, seconds=trace.elapsed_ms() / 1000)
 
 
 def _run_help_entry(entry: BatchEntry, caller: Caller, trace: Trace, catalog: Catalog) -> CallLabels:
@@ -208,19 +215,19 @@ def _run_help_entry(entry: BatchEntry, caller: Caller, trace: Trace, catalog: Ca
 
 def _run_exec_entry(
     batch: Batch, entry: BatchEntry, caller: Caller, trace: Trace, catalog: Catalog, until: Deadline | None
-) -> CallLabels:
-    """Run an exec entry, store its response and return its metric labels."""
+) -> CallLabels | None:
+    """Run an exec entry, store its response and return its metric labels; None for a loop, whose rows are counted."""
 
     def store_response(answer: EnvelopeResponse) -> None:
-        reason = None if answer.envelope["ok"] else answer.envelope["error"]["details"]["reason"]
-        if reason == "unavailable" and entry.attempts < entry_claims.MAX_ATTEMPTS:  # the database was down, but is back
-            leases.extend(entry, DATABASE_GRACE)
-        elif reason == "in_progress" and 1 < entry.attempts < entry_claims.MAX_ATTEMPTS:  # by the previous attempt
-            leases.extend(entry, _get_grace(entry, catalog))
+        if delay := _get_delay(entry, answer.envelope, catalog):
+            leases.extend(entry, delay)
         else:
-            entry_claims.finish_entry(entry, answer.envelope)
+            stop_if = entry.body.get(loops.STOP_IF)
+            _finish_entry(entry, answer.envelope, is_stop=stop_if is not None and loops.holds(stop_if, answer.envelope))
 
     try:
+        if loops.is_loop(entry.body):
+            return _run_loop(batch, entry, caller, trace, catalog, until)
         body = _fill_references(batch, entry)
     except InvalidRequestError as error:
         answer = pipeline.reject_call(error, name=entry.name, caller=caller, trace=trace, catalog=catalog)
@@ -238,6 +245,52 @@ def _run_exec_entry(
     return call_events.build_exec_labels(answer)
 
 
+def _run_loop(
+    batch: Batch, entry: BatchEntry, caller: Caller, trace: Trace, catalog: Catalog, until: Deadline | None
+) -> None:
+    """Run the rows of a loop and store its answer. Each row counts as a call of its own.
+
+    Raises InvalidRequestError if there is no list of rows.
+    """
+    call = LoopCall(
+        batch=batch,
+        entry=entry,
+        caller=caller,
+        trace=trace,
+        catalog=catalog,
+        until=until,
+        answers=store.load_envelopes(batch, entry.needs),
+        get_delay=lambda envelope: _get_delay(entry, envelope, catalog),
+    )
+    try:
+        answer = loop_runner.run_loop(call)
+    except loop_runner.TryLater as later:
+        leases.extend(entry, later.delay)
+    else:
+        _finish_entry(entry, answer.envelope, is_stop=answer.is_stopped)
+
+
+def _finish_entry(entry: BatchEntry, envelope: Mapping[str, Any], *, is_stop: bool) -> None:
+    """Store the envelope of an exec entry and, if its stop_if held, close the entries that have not started."""
+    if not is_stop:
+        entry_claims.finish_entry(entry, envelope)
+        return
+    with transaction.atomic():
+        entry_claims.finish_entry(entry, envelope)
+        states = store.load_entry_states(entry.batch)
+        close_entries(entry.batch, {each.index: "stopped" for each in states if each.state == State.PENDING})
+
+
+def _get_delay(entry: BatchEntry, envelope: Mapping[str, Any], catalog: Catalog) -> timedelta | None:
+    """Return the time after which a call can be run again with more to say; None if its answer stands."""
+    reason = None if envelope["ok"] else envelope["error"]["details"]["reason"]
+    if reason == "unavailable" and entry.attempts < entry_claims.MAX_ATTEMPTS:  # the database was down, but is back
+        return DATABASE_GRACE
+    if reason == "in_progress" and 1 < entry.attempts < entry_claims.MAX_ATTEMPTS:  # by the previous attempt
+        return _get_grace(entry, catalog)
+    return None
+
+
 def _get_grace(entry: BatchEntry, catalog: Catalog) -> timedelta:
     """Return the time after which the outcome of an attempt that started before now is known."""
     op = catalog.find_op(entry.name)
@@ -250,20 +303,21 @@ def _derive_idempotency_key(batch: Batch, entry: BatchEntry) -> str:
 
 
 def _fill_references(batch: Batch, entry: BatchEntry) -> dict[str, Any]:
-    """Return an entry's body with its references filled in.
+    """Return the body of an entry's call, with its references filled in.
 
     Raises InvalidRequestError if a value is missing or not valid JSON.
     """
-    args = entry.body.get("args")
+    body = {name: value for name, value in entry.body.items() if name not in loops.OWN_FIELDS}
+    args = body.get("args")
     if not entry.needs or not args:
-        return dict(entry.body)
+        return body
     try:
         filled_args = references.resolve_references(
             args, store.load_envelopes(batch, entry.needs), most_bytes=settings.GATEWAY_BODY_MAX_BYTES
         )
     except references.UnresolvedReference as missing:
         raise InvalidRequestError(str(missing), reason="result_missing", field_errors=missing.errors) from None
-    body = {**entry.body, "args": filled_args}
+    body["args"] = filled_args
     try:
         json_text.check_value(body)
     except json_text.NotStrictJSON as error:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gateway.batches import references
+from gateway.batches import loops, references
 from gateway.batches.references import ResultReference
 from gateway.contracts import request_schemas
 from gateway.contracts.errors import FieldError, InvalidRequestError
@@ -103,7 +103,8 @@ def count_running(entries: Sequence[EntryState]) -> int:
 
 def _parse_entry(raw_entry: dict[str, Any]) -> PlannedEntry:
     body = {name: value for name, value in raw_entry.items() if name not in ("type", "depends_on")}
-    parsed_references = [ResultReference.parse(each) for _, each in references.find_references(body.get("args", {}))]
+    sent = [body.get("args", {}), body.get(loops.FOR_EACH)]
+    parsed_references = [ResultReference.parse(each) for _, each in references.find_references(sent)]
     needs = {*raw_entry.get("depends_on", ()), *(each.index for each in parsed_references if each)}
     name = body.get("op", body.get("path", ""))
     return PlannedEntry(type=raw_entry["type"], name=name, body=body, needs=sorted(map(int, needs)))
@@ -119,7 +120,11 @@ def _find_entry_errors(index: int, raw_entry: Any) -> list[FieldError]:
         FieldError(f"{pointer}{error.path}", error.code, f"Entry {index}: {error.message}", error.expected, error.got)
         for error in find_field_errors(request_schemas.get_entry_validator(kind), raw_entry)
     ]
-    return errors or [*_find_dependency_errors(index, raw_entry), *_find_reference_errors(index, raw_entry)]
+    return errors or [
+        *_find_dependency_errors(index, raw_entry),
+        *_find_reference_errors(index, raw_entry),
+        *loops.find_loop_errors(index, raw_entry),
+    ]
 
 
 def _find_dependency_errors(index: int, raw_entry: dict[str, Any]) -> list[FieldError]:

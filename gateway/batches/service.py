@@ -16,7 +16,7 @@ from core.database.deadlines import Deadline
 from core.text import json_text
 from gateway.access import key_verification, release_routing
 from gateway.access.request_context import Caller
-from gateway.batches import broker, responses, runner, scheduling, store
+from gateway.batches import broker, loops, responses, runner, scheduling, store
 from gateway.contracts.envelopes import Trace
 from gateway.contracts.errors import InternalError, NotFoundError
 from gateway.execution.confirmation import has_token
@@ -25,10 +25,8 @@ from gateway.models import Batch, BatchEntry
 State = BatchEntry.State
 Outcome = BatchEntry.Outcome
 CONFIRMATION_REQUIRED = "confirmation_required"
-DEPENDENT_REASONS = (
-    "skipped",
-    "dependency_failed",
-)  # reasons of entries that may run after an earlier one has succeeded
+# Reasons of entries that may run after an earlier one has succeeded.
+DEPENDENT_REASONS = frozenset({"skipped", "dependency_failed"})
 WORKER_HEAD_START = 0.1  # seconds that workers have to claim an entry before the waiting request runs it
 STANDSTILL_SECONDS = 1.0  # seconds in which no entry starts or ends, after which all workers of a batch may be gone
 GATHER_SECONDS = 0.005  # seconds to wait so that entries ending together are seen in one query
@@ -55,11 +53,11 @@ def reopen_entries(batch: Batch, caller: Caller, *, runs_for: timedelta) -> int:
         unconfirmed = [
             row
             for row in unsuccessful
-            if _get_reason(row) == CONFIRMATION_REQUIRED and responses.may_read(row.type, row.name, caller).allowed
+            if CONFIRMATION_REQUIRED in _get_reasons(row) and responses.may_read(row.type, row.name, caller).allowed
         ]
         if not unconfirmed or locked.cancelled_at:
             return 0
-        to_reopen = [*unconfirmed, *(row for row in unsuccessful if _get_reason(row) in DEPENDENT_REASONS)]
+        to_reopen = [*unconfirmed, *(row for row in unsuccessful if DEPENDENT_REASONS & _get_reasons(row))]
         locked.entries.filter(pk__in=[row.pk for row in to_reopen]).update(
             state=State.PENDING, outcome="", answer="", finished_at=None, attempts=0
         )
@@ -70,10 +68,11 @@ def reopen_entries(batch: Batch, caller: Caller, *, runs_for: timedelta) -> int:
     return len(unconfirmed)
 
 
-def _get_reason(row: BatchEntry) -> str:
-    error = json_text.load(row.answer)["error"]
-    reason: str = error["details"]["reason"]
-    return reason
+def _get_reasons(row: BatchEntry) -> set[str]:
+    """Return why an entry failed: of a loop, also why each row did."""
+    answer = json_text.load(row.answer)
+    failed = [each for each in (answer, *answer.get("items", ())) if not each["ok"]]
+    return {each["error"]["details"]["reason"] for each in failed}
 
 
 def submit(body: dict[str, Any], caller: Caller, trace: Trace, *, in_background: bool) -> dict[str, Any]:
@@ -175,7 +174,7 @@ def get_status(id: UUID, caller: Caller, trace: Trace, *, wait: float = 0.0) -> 
 
 
 def cancel(id: UUID, caller: Caller, trace: Trace) -> dict[str, Any]:
-    """Cancel the entries that have not started and return the status of the batch.
+    """Cancel the entries, and the rows of loops, that have not started and return the status of the batch.
 
     Raises NotFoundError for an unknown batch, PermissionDeniedError if the key may not read its results, before
     anything is cancelled.
@@ -183,9 +182,15 @@ def cancel(id: UUID, caller: Caller, trace: Trace) -> dict[str, Any]:
     batch = _get_batch(id, caller)
     trace.release = batch.release
     responses.build_status(batch, caller, trace)
-    if runner.close_entries(batch, dict.fromkeys(_find_pending(batch), "cancelled")):
+    if runner.close_entries(batch, dict.fromkeys(_find_pending(batch), "cancelled")) or _runs_loop(batch):
         store.mark_cancelled(batch, at=timezone.now())
     return responses.build_status(batch, caller, trace)
+
+
+def _runs_loop(batch: Batch) -> bool:
+    """Whether a loop is running, which looks before each row whether its batch was cancelled."""
+    bodies = batch.entries.filter(state=State.RUNNING).values_list("body", flat=True)
+    return any(map(loops.is_loop, bodies))
 
 
 def _get_batch(id: UUID, caller: Caller) -> Batch:

@@ -41,6 +41,7 @@ class MoreMeta(TypedDict, total=False):
     next_cursor: str | None
     replayed: bool
     original_trace_id: str
+    rows: dict[str, int]  # of a loop in a batch: how many the list has (all), how many were chosen, how many ran
 
 
 class Meta(MoreMeta):

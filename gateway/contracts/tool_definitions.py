@@ -32,7 +32,7 @@ BATCH_TOOL: dict[str, Any] = {
         "Send up to 50 tool_help and tool_exec calls at once; a failed entry does not stop the others. An entry has "
         'its call\'s arguments and "type": "help" or "exec", plus depends_on (indexes of earlier entries) if those '
         'must succeed first. Anywhere in args, {"$result": "0#/result/project/id"} is a value from the answer of '
-        "entry 0, by JSON Pointer."
+        "entry 0, by JSON Pointer. To repeat a call for the rows of a list, read tool_help with path batch."
     ),
     "parameters": request_schemas.BATCH,
 }

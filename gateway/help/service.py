@@ -17,6 +17,7 @@ from gateway.contracts import help_errors, request_schemas
 from gateway.contracts.envelopes import Trace
 from gateway.contracts.errors import FieldError, InvalidRequestError
 from gateway.contracts.validation import find_field_errors
+from gateway.help import batch_guide
 from gateway.recording import call_events, hints, redaction
 from gateway.toolset import rendering, shown_ops
 from gateway.toolset.surfaces.native import build_deferred_tool
@@ -118,7 +119,11 @@ def answer_help(*, body: dict[str, Any], caller: Caller, trace: Trace, catalog: 
     logs.release.set(catalog.version)
     query = _parse_query(body)
     try:
-        answer = help_pages.answer_query(catalog, query, caller.visibility)
+        answer = (
+            batch_guide.get_answer()
+            if batch_guide.is_asked_for(query)
+            else help_pages.answer_query(catalog, query, caller.visibility)
+        )
         if caller.routing.native_format and query.query is not None:
             answer = add_loaded_tools(answer, catalog, caller.routing.native_format)
     except (UnknownPath, BadHelpQuery) as error:

@@ -12,7 +12,7 @@ from registry.catalog import builder
 from registry.checks.finding import NO_AGES, CheckRule, EntryAges, Finding, Severity, join_pointer
 from registry.help.typed_tools import TypedTools
 from registry.search import tokenizer
-from registry.snapshot.copy_kinds import AGENT_PREFIX, AGENTS_PATH, COPY_KINDS, Kind
+from registry.snapshot.copy_kinds import AGENTS_PATH, BATCH_PATH, COPY_KINDS, SKILLS_PATH, Kind
 from registry.snapshot.entries import GroupEntry, PinEntry, SectionEntry, Snapshot
 
 SURFACE_PROMPT_SUFFIX = "_surface"  # suffix of a surface's prompt name: gateway_surface
@@ -49,7 +49,7 @@ RESERVED_NAME = CheckRule(
 )
 RESERVED_PATH = CheckRule(
     "path_reserved",
-    f"An op or group below {AGENTS_PATH}, where help lists the agents.",
+    f"An op or group at a path that is kept for help itself: {AGENTS_PATH}, {BATCH_PATH}, {SKILLS_PATH}, or below.",
     "Choose another path.",
     Severity.BLOCKS,
 )
@@ -197,9 +197,13 @@ def _find_reserved_paths(content: Snapshot) -> Iterator[Finding]:
         copy_kind = COPY_KINDS[kind]
         for entry in copy_kind.get_entries(content):
             path = copy_kind.get_name(entry)
-            if path.startswith(AGENT_PREFIX) or (path == AGENTS_PATH and kind == Kind.OP):
-                message = f"{AGENTS_PATH} is where help lists the agents."
+            top, _, below = path.partition(".")
+            if top in _RESERVED_PATHS and (below or kind == Kind.OP or top != AGENTS_PATH):
+                message = f"{top} is kept for help itself."
                 yield RESERVED_PATH.make_finding(path, copy_kind.name_fields[0], message, kind=kind)
+
+
+_RESERVED_PATHS = frozenset({AGENTS_PATH, BATCH_PATH, SKILLS_PATH})
 
 
 def _find_reserved_names(content: Snapshot) -> Iterator[Finding]:

@@ -32,6 +32,8 @@ CopyRow = Group | Op | PromptSection | Agent | Pin | Vocabulary
 
 AGENTS_PATH = "agents"  # where help lists the agents
 AGENT_PREFIX = f"{AGENTS_PATH}."
+BATCH_PATH = "batch"  # where help explains loops in batches
+SKILLS_PATH = "skills"  # kept free
 
 # The fields of an op that are copied unchanged, in reading order.
 OP_FIELDS = tuple(

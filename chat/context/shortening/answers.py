@@ -31,6 +31,7 @@ class ReadableAnswer:
     content: dict[str, Any]
     operation: Mapping[str, Any] = field(default_factory=dict)
     entries: tuple["ReadableAnswer", ...] = ()
+    entries_name: str = ""  # the member that holds them: results of a batch, items of a loop in one
 
     @property
     def text(self) -> str:
@@ -39,8 +40,8 @@ class ReadableAnswer:
 
     @property
     def is_batch(self) -> bool:
-        """Whether this is the answer of a batch."""
-        return bool(self.entries) or (self.content.get("results") == [] and "batch_id" in self.content)
+        """Whether this is the answer of a batch, or of a loop in one."""
+        return bool(self.entries_name)
 
     @property
     def is_error(self) -> bool:
@@ -68,8 +69,14 @@ def read_answer(answer: Mapping[str, Any] | list[Any]) -> ReadableAnswer:
     content = {name: each for name, each in answer.items() if name != "meta"} | ({"meta": kept} if kept else {})
     operation = meta.get("operation")
     operation = operation if isinstance(operation, Mapping) else {}
-    results = content.get("results") if "batch_id" in content else None
-    if not isinstance(results, list) or not all(isinstance(each, dict) for each in results):
+    name = "results" if "batch_id" in content else "items"
+    parts = content.get(name)
+    is_loop = "op" in content and "result" not in content
+    if not isinstance(parts, list) or not ("batch_id" in content or is_loop) or not all(map(_is_object, parts)):
         return ReadableAnswer(content, operation)
-    entries = tuple(read_answer(each) for each in results)
-    return ReadableAnswer({**content, "results": [each.content for each in entries]}, operation, entries)
+    entries = tuple(map(read_answer, parts))
+    return ReadableAnswer({**content, name: [each.content for each in entries]}, operation, entries, name)
+
+
+def _is_object(value: Any) -> bool:
+    return isinstance(value, dict)

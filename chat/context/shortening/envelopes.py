@@ -66,7 +66,7 @@ def _reduce(answer: ReadableAnswer, detail: Detail) -> str:
         return answer.text
     if answer.is_batch:
         head = outlines.get_facts(answer.content) if detail == Detail.OUTCOME else answer.content
-        return dump({**head, "results": [json.loads(reduce(each, detail)) for each in answer.entries]})
+        return dump({**head, answer.entries_name: [json.loads(reduce(each, detail)) for each in answer.entries]})
     if detail == Detail.ROWS:
         return answer.text if answer.is_error else _reduce_rows(answer)
     if answer.is_error:
@@ -93,9 +93,9 @@ def _choose_outline(answer: ReadableAnswer, budget: int) -> str:
 
 
 def _shorten_batch(batch: ReadableAnswer, budget: int, *, keeps_rows: bool) -> str:
-    around = token_budget.count(dump({**batch.content, "results": []})) + len(batch.entries)
+    around = token_budget.count(dump({**batch.content, batch.entries_name: []})) + len(batch.entries)
     texts = share(batch.entries, budget - around, keeps_rows=keeps_rows)
-    text = dump({**batch.content, "results": [json.loads(each) for each in texts]})
+    text = dump({**batch.content, batch.entries_name: [json.loads(each) for each in texts]})
     return text if token_budget.fits(text, budget) else _choose_outline(batch, budget)
 
 

@@ -92,9 +92,9 @@ def send_background_batch(api: Api, *ops: dict[str, Any], **body: Any) -> str:
     return str(response.json()["batch_id"])
 
 
-def wait_until_done(api: Api, id: str, *, within: float) -> None:
+def wait_until_done(api: Api, id: str, *, within: float, status: str = "done") -> None:
     start = time.monotonic()
-    while api.get(f"batches/{id}?wait=1").json()["status"] != "done":
+    while api.get(f"batches/{id}?wait=1").json()["status"] != status:
         assert time.monotonic() - start < within
 
 

@@ -77,7 +77,7 @@ def test_problem_of_agents_and_pins_is_found(lists: dict[str, Any], messages: li
 def test_pinned_op_can_be_retired_and_paths_of_agents_are_reserved() -> None:
     assert find_messages(build_op_entry("a.b", status="retired"), pins=[PIN]) == []
     assert find_messages(build_op_entry("agents.find")) == [
-        "agents.find, op: agents is where help lists the agents. Choose another path."
+        "agents.find, op: agents is kept for help itself. Choose another path."
     ]
 
 
