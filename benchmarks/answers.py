@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from benchmarks import demo_calls
+from benchmarks import demo_calls, loops
 from benchmarks.figures import BenchmarkFigure, compute_percentile
 from core.text import token_budget
 from registry.catalog import cache
@@ -57,6 +57,7 @@ def measure_answers() -> list[BenchmarkFigure]:
             "answers.events.tokens", _count_result("cal.event.list", month), "tokens", f"the next {ROWS} events"
         ),
         BenchmarkFigure("answers.updates.tokens", sum(updates), "tokens", f"{len(updates)} updates of tasks"),
+        *loops.measure_loop(),
     ]
 
 

@@ -57,7 +57,7 @@ BENCHMARKS = (
         tuple(
             """
     answers.examples.tokens answers.examples.tokens_p90 answers.tasks.tokens answers.events.tokens
-    answers.updates.tokens
+    answers.updates.tokens batch.loop.tokens.ratio
 """.split()
         ),
         measures.measure_answers,

@@ -54,9 +54,20 @@ def iter_envelopes(answer: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
         if _is_list_of_envelopes(answer, name):
             for each in answer[name]:
                 if isinstance(each, Mapping):
-                    yield from iter_envelopes(each)
+                    yield from iter_envelopes(each if name == _ENTRIES else _add_operation(each, answer))
             return
     yield answer
+
+
+def _add_operation(row: Mapping[str, Any], loop: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the envelope of a row with its operation, which leaves out what its loop and its result tell."""
+    meta, operation = row.get("meta") or {}, (loop.get("meta") or {}).get("operation") or {}
+    result = (row.get("result") or {}).get(operation.get("entity", ""))
+    if "operation" in meta or not operation or not isinstance(result, Mapping):
+        return row
+    told = {"entity_id": result.get("id"), "entity_name": result.get("title") or result.get("name")}
+    known = {name: value for name, value in told.items() if value}
+    return {**row, "meta": {**meta, "operation": {**operation, **known}}}
 
 
 def map_envelopes(
@@ -137,7 +148,7 @@ def close_waiting(answer: Mapping[str, Any], describe: Callable[[str], str], rea
         op = str(envelope.get("op") or "")
         confirmation = get_error(envelope)["details"].get("confirmation") or {}
         error = build_error(op, "CONFLICT", describe(describe_confirmation(confirmation, op=op)), reason)
-        return {name: envelope[name] for name in ("index", "type", "row") if name in envelope} | error
+        return {name: envelope[name] for name in ("index", "type") if name in envelope} | error
 
     return map_envelopes(answer, close)
 

@@ -43,6 +43,7 @@ GUIDES = {
         "five-minutes": "list, read and run ops as a model does",
         "how-it-works": "how calls and releases work, and which parts there are",
         "build-your-chat": "a whole loop for the SDKs of OpenAI and Anthropic, and from each error to its fix",
+        "batches": "several calls in one request, and calls for each row of an answer",
         "api-clients": "typed clients in Python and TypeScript from the OpenAPI document",
         "connect": "OpenAPI services and MCP servers",
         "mcp": "for applications that speak the Model Context Protocol",

@@ -107,10 +107,13 @@ COMPONENTS: dict[str, Any] = {
     ),
     "BatchRow": build_object(
         {
-            "row": {"type": "integer", "description": "The place of the row in the list, from 0"},
             "op": {"type": ["string", "null"]},
             "ok": {"type": "boolean"},
-            "meta": build_ref("Meta"),
+            "meta": {
+                **OBJECT,
+                "description": "As in an envelope, but what is the same for all rows is in the "
+                "entry's. If the call failed, row is the place of its row in the list, from 0.",
+            },
         },
         {"result": OBJECT, "error": build_ref("ErrorBody")},
         description="The envelope of a call for one row.",

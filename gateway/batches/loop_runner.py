@@ -29,6 +29,7 @@ from gateway.recording import call_events
 from registry.catalog.model import Catalog
 
 AGREEMENT = "confirmation_required"
+OF_ENTRY = frozenset({"trace_id", "latency_ms"})  # in the meta of the entry, once for all rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +68,26 @@ class _Progress:
     size: int = 0  # bytes of all items
     left_out: str = ""  # why rows that follow did not run
     is_stopped: bool = False
+    operation: dict[str, str] = field(default_factory=dict)  # what the calls do, for all rows
 
     def add(self, row: LoopRow, envelope: Envelope) -> None:
-        self.items.append({"row": row.place, **envelope})
-        self.size += len(json_text.dump(envelope))
+        place = {} if envelope["ok"] else {"row": row.place}
+        item = {**envelope, "meta": self._reduce_meta(envelope) | place}
+        self.items.append(item)
+        self.size += len(json_text.dump(item))
+
+    def _reduce_meta(self, envelope: Envelope) -> dict[str, Any]:
+        """Return the meta of a row's answer without what the entry tells for all, and the id that its result has.
+
+        An id costs a model 31 tokens, and a loop has up to a hundred of them.
+        """
+        meta: dict[str, Any] = {name: value for name, value in envelope["meta"].items() if name not in OF_ENTRY}
+        if operation := meta.get("operation"):
+            self.operation = {name: operation[name] for name in ("entity", "action") if name in operation}
+            row = envelope.get("result", {}).get(operation.get("entity", ""))
+            if isinstance(row, dict) and row.get("id") == operation.get("entity_id"):
+                del meta["operation"]
+        return {name: value for name, value in meta.items() if value}
 
 
 def run_loop(call: LoopCall) -> LoopAnswer:
@@ -148,7 +165,8 @@ def _run_row(call: LoopCall, row: LoopRow) -> EnvelopeResponse:
 def _build_envelope(call: LoopCall, progress: _Progress, *, chosen: int, all: int) -> dict[str, Any]:
     failed = [item for item in progress.items if not item["ok"]]
     ran = len(progress.items)
-    meta = envelopes.build_meta(call.trace, rows={"all": all, "chosen": chosen, "ran": ran})
+    rows = {"all": all, "chosen": chosen, "ran": ran}
+    meta = envelopes.build_meta(call.trace, rows=rows, operation=progress.operation)
     is_cut = ran < chosen and not progress.is_stopped
     if ran < chosen:
         meta["warnings"].append(f"rows_left: {chosen - ran} rows did not run. {progress.left_out}")

@@ -67,7 +67,7 @@ def holds(condition: Mapping[str, Any], document: Any) -> bool:
         value = _MISSING
     expected, comparison = condition["value"], condition["op"]
     if comparison in ("eq", "ne"):
-        return _is_equal(value, expected) == (comparison == "eq")
+        return _is_equal(value, expected) is (comparison == "eq")
     if comparison == "contains":
         if isinstance(value, str):
             return isinstance(expected, str) and expected.casefold() in value.casefold()

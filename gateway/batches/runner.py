@@ -227,7 +227,8 @@ def _run_exec_entry(
 
     try:
         if loops.is_loop(entry.body):
-            return _run_loop(batch, entry, caller, trace, catalog, until)
+            _run_loop(batch, entry, caller, trace, catalog, until)
+            return None
         body = _fill_references(batch, entry)
     except InvalidRequestError as error:
         answer = pipeline.reject_call(error, name=entry.name, caller=caller, trace=trace, catalog=catalog)

@@ -14,25 +14,19 @@ from registry.snapshot.copy_kinds import BATCH_PATH
 _BODY: dict[str, Any] = {
     "path": BATCH_PATH,
     "type": "guide",
-    "summary": "Repeat a call for the rows of an earlier answer, choose rows, and stop on a condition",
+    "summary": "Repeat a call for the rows of an earlier answer",
     "fields": {
-        "for_each": f'{{"$result": "0#/result/tasks"}}: run this exec entry for each row of that list, at most '
-        f"{request_schemas.MAX_LOOP_ROWS}, in order",
-        "$item": 'in args, {"$item": "/id"} is a value of the row; {"$item": ""} is the whole row',
-        "where": "{pointer, op, value}: only rows for which it holds; op is "
-        f"{', '.join(request_schemas.COMPARISONS)}; dates compare as text",
-        "fields": "as in tool_exec, for each answer",
-        "stop_if": '{pointer, op, value} on the envelope of an answer, such as {"pointer": "/result/total", '
-        '"op": "eq", "value": 0}; once it holds, no further row and no later entry runs',
-        "stop_on_error": "true in a loop: after a row fails, skip the rows that follow",
-        "answer": 'items: one envelope a row, so a later entry reads {"$result": "1#/items/0/result/task/id"} or loops '
-        'over {"$result": "1#/items"}',
+        "for_each": f"the list of rows; the call runs for each, in order, at most {request_schemas.MAX_LOOP_ROWS}",
+        "$item": 'in args: a value of the row; "" is the whole row',
+        "where": f"only rows for which it holds; op is {', '.join(request_schemas.COMPARISONS)}",
+        "stop_if": "the same on an answer, such as /result/total eq 0; then no further row and no later entry runs",
+        "stop_on_error": "true: after a row fails, no further row runs",
+        "answer": 'items, an envelope a row, such as {"$result": "1#/items/0/result/task/id"}',
     },
     "examples": [
         {
-            "description": "Give all open tasks of a project priority 1",
             "ops": [
-                {"type": "exec", "op": "onto.task.list", "args": {"project_id": "<id>"}},
+                {"type": "exec", "op": "onto.task.list", "args": {"project_id": "<id>"}, "fields": ["state_key"]},
                 {
                     "type": "exec",
                     "op": "onto.task.update",
