@@ -102,3 +102,25 @@ def test_every_key_can_be_referenced(result: dict[str, Any]) -> None:
             assert references.resolve_references(
                 {"x": build_reference(f"0#{pointer}")}, {0: result}, most_bytes=10**9
             ) == {"x": value}
+
+
+def test_items_are_values_of_the_row_and_never_read_again() -> None:
+    row = {"id": "one", "note": {"$result": "0#/ok", "$item": "/id"}}
+    args = {"id": {"$item": "/id"}, "all": [{"$item": ""}], "ok": build_reference("0#/ok"), "note": {"$item": "/note"}}
+
+    resolved = references.resolve_references(args, {0: {"ok": True}}, most_bytes=1_000, item=row)
+
+    assert resolved == {"id": "one", "all": [row], "ok": True, "note": row["note"]}
+
+
+def test_an_item_that_the_row_lacks_names_what_it_has() -> None:
+    with pytest.raises(UnresolvedReference, match=r"The row has nothing at /task/title; /task has id, name\."):
+        references.resolve_references(
+            {"id": {"$item": "/task/title"}}, {}, most_bytes=1_000, item={"task": {"id": 1, "name": "a"}}
+        )
+
+
+def test_an_item_outside_a_loop_is_a_value_like_any_other() -> None:
+    args = {"props": {"$item": 5}}
+
+    assert references.resolve_references(args, {}, most_bytes=1_000) == args
