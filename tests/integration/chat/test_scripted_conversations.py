@@ -22,7 +22,7 @@ from tests.support.loops import for_each
 from workspace.models import CalendarEvent, Project, Task
 
 PLATE, DETAILS, PROJECT, FREE, SCHEDULE, REPAIR, DELETE, OVERVIEW, RISKS, NOTE = (one.text for one in SUGGESTIONS)
-LAUNCH = "schedule “Plan the launch day” on Monday at 10:00"
+LAUNCH = "schedule “Plan the launch day” on Monday at 11:00"  # another time than SCHEDULE: tomorrow may be Monday
 
 pytestmark = pytest.mark.django_db
 

@@ -31,6 +31,7 @@ from tests.support.rows.catalog_fixture import publish_draft
 from tests.support.upstreams.fake_internet import FakeInternet
 from tests.support.upstreams.http_servers import ResponseBytes, build_response
 
+LIMIT_MS = embeddings_endpoint.REQUEST_TIMEOUT_MS
 SECRET = "sk-hunter2-hunter2"
 WEATHER_WORD, MATCHING_OP = "umbrella", "onto.milestone.list"  # nothing but the endpoint sees that they belong together
 
@@ -87,6 +88,7 @@ def model(
     embeddings_endpoint.clear_state()
     monkeypatch.setattr(op_embeddings, "_pause", op_embeddings.POLL_SECONDS)
     monkeypatch.setattr(op_embeddings, "_next_run", 0.0)
+    monkeypatch.setattr(embeddings_endpoint, "REQUEST_TIMEOUT_MS", 5_000)  # on a busy machine the fake is slow
     fake = FakeModel()
     fake_internet.put("models.test/v1/embeddings", fake)
     settings.SEARCH_EMBEDDINGS_URL, settings.SEARCH_EMBEDDINGS_KEY = "http://models.test/v1", SECRET
@@ -195,6 +197,8 @@ def test_slow_endpoint_costs_a_search_300_ms_and_three_failures_in_a_row_a_pause
 ) -> None:
     embed_catalog()
     model.inputs.clear()
+    usual_ms = embeddings_endpoint.REQUEST_TIMEOUT_MS
+    monkeypatch.setattr(embeddings_endpoint, "REQUEST_TIMEOUT_MS", LIMIT_MS)
 
     def answer_late(texts: list[str]) -> ResponseBytes:
         time.sleep(1)
@@ -208,6 +212,7 @@ def test_slow_endpoint_costs_a_search_300_ms_and_three_failures_in_a_row_a_pause
     assert len(model.inputs) == 3
 
     model.answer = model.embed
+    monkeypatch.setattr(embeddings_endpoint, "REQUEST_TIMEOUT_MS", usual_ms)
     overload.clear_guards()
     assert find_first(api, f"{WEATHER_WORD} zzqx") == MATCHING_OP
 
