@@ -110,6 +110,11 @@ def measure_answers(lab: Lab) -> list[BenchmarkFigure]:
     return [BenchmarkFigure(**figure) for figure in lab.run_on_demo("bench_answers")]
 
 
+def measure_spans(lab: Lab) -> list[BenchmarkFigure]:
+    """Measure what tracing costs."""
+    return [BenchmarkFigure(**figure) for figure in lab.run_on_demo("bench_spans")]
+
+
 def measure_discovery(lab: Lab) -> list[BenchmarkFigure]:
     """Measure the way from a request to the right call: calls, tokens, and search."""
     return [BenchmarkFigure(**figure) for figure in lab.run_on_demo("bench_discovery")]

@@ -164,6 +164,22 @@ def read_amount(name: str, *, default: str) -> Decimal:
     raise InvalidSetting(name, f"is {_quote_value(value)}", f"an amount such as {default}")
 
 
+def read_share(name: str, *, default: str) -> float:
+    """Return a share from 0 to 1."""
+    value = _read_text(name) or default
+    if _AMOUNT.fullmatch(value) and float(value) <= 1:
+        return float(value)
+    raise InvalidSetting(name, f"is {_quote_value(value)}", "a share from 0 to 1, such as 0.05")
+
+
+def read_headers(name: str) -> str:
+    """Return headers as name=value pairs with commas between them, or nothing."""
+    value = read_token(name)
+    if value and not all(re.fullmatch(r"\s*[\w!#$%&'*+.^`|~-]+=.*", pair, re.ASCII) for pair in value.split(",")):
+        raise InvalidSetting(name, "is not a list of headers", "name=value, with commas between them")
+    return value
+
+
 def read_choice(name: str, *, choices: Sequence[str], default: str) -> str:
     """Return one of the choices, in any case."""
     value = _read_text(name) or default

@@ -228,6 +228,7 @@ CELERY_BROKER_URL = env.read_broker_url("CELERY_BROKER_URL") or "memory://localh
 WEB_SEARCH_KEY = env.read_token("WEB_SEARCH_KEY")
 SEARCH_EMBEDDINGS_KEY = env.read_token("SEARCH_EMBEDDINGS_KEY")
 LLM_API_KEY = env.read_token("LLM_API_KEY")
+OTEL_EXPORTER_OTLP_HEADERS = env.read_headers("OTEL_EXPORTER_OTLP_HEADERS")
 CHAT_GATEWAY_KEY = env.read_token("CHAT_GATEWAY_KEY")
 
 # E-mail. Without EMAIL_URL none is sent.
@@ -266,6 +267,7 @@ LOGGING = {
                 WEB_SEARCH_KEY,
                 SEARCH_EMBEDDINGS_KEY,
                 LLM_API_KEY,
+                OTEL_EXPORTER_OTLP_HEADERS,
                 CHAT_GATEWAY_KEY,
                 EMAIL_HOST_PASSWORD,
                 GATEWAY_NOTIFY_SECRET,
@@ -490,6 +492,14 @@ WEB_SEARCH_URL = env.read_url("WEB_SEARCH_URL", example="https://search.acme.com
 # Search for ops: an endpoint like OpenAI's that turns texts into vectors, and its model. Empty: search without it.
 SEARCH_EMBEDDINGS_URL = env.read_url("SEARCH_EMBEDDINGS_URL", example="https://api.openai.com/v1/embeddings")
 SEARCH_EMBEDDINGS_MODEL = env.read_name("SEARCH_EMBEDDINGS_MODEL", default="text-embedding-3-small")
+
+# Spans, by the names that OpenTelemetry gives the variables. Empty endpoint: off.
+OTEL_EXPORTER_OTLP_ENDPOINT = env.read_url("OTEL_EXPORTER_OTLP_ENDPOINT", example="http://collector.acme.com:4318")
+OTEL_SERVICE_NAME = env.read_name("OTEL_SERVICE_NAME", default="tool-gateway")
+OTEL_TRACES_SAMPLER_ARG = env.read_share("OTEL_TRACES_SAMPLER_ARG", default="1")
+OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT = env.read_boolean(
+    "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", default=False
+)
 
 # Language models: an endpoint that speaks OpenAI's Chat Completions, its main model, and a fast one for small
 # decisions. Prices are in US dollars per million tokens.

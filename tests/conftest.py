@@ -40,6 +40,7 @@ from tests.support.upstreams import any_upstream
 
 pytest_plugins = [
     "tests.support.background",
+    "tests.support.servers.collector",
     "tests.support.upstreams.fake_internet",
     "tests.support.chat.fake_llm",
     "tests.support.chat.malformed_streams",

@@ -9,7 +9,7 @@ import orjson
 from django.conf import settings
 
 from chat.gateway import envelopes
-from core import http
+from core import http, tracing
 from core.database.deadlines import Deadline, DeadlineExceeded
 
 CONTEXT = "context"  # the purpose of what the chat reads for itself
@@ -154,7 +154,7 @@ class GatewayClient:
 
         `purpose` is CONTEXT for what the chat reads for itself, so that no report takes it for the model's call.
         """
-        headers = dict(self._headers)
+        headers = {**self._headers, **tracing.build_headers()}
         if confirmation:
             headers["gateway-confirm"] = confirmation
         if purpose:

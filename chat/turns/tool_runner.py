@@ -14,7 +14,7 @@ from chat.conversations import turn_store
 from chat.gateway import envelopes
 from chat.gateway.client import GatewayAnswer, GatewayClient, GatewayUnavailable
 from chat.models import Message, ToolCall
-from chat.turns import agents, headlines, operations, tool_plan
+from chat.turns import agents, headlines, operations, spans, tool_plan
 from chat.turns.operations import NamesSeen, Operation
 from chat.turns.tool_plan import PlannedCall
 from chat.turns.write_keys import WriteKeys
@@ -109,7 +109,9 @@ class ToolRunner:
         agreed = list(envelopes.get_tokens(earlier)) or [0]
         token, milliseconds = row.confirmation, 0
         while True:
-            answer, more = self._send(planned.endpoint, _get_body(planned, row), confirmation=token)
+            with spans.start_tool_span(planned.call.name, planned.call.id) as span:
+                answer, more = self._send(planned.endpoint, _get_body(planned, row), confirmation=token)
+                spans.end_tool_span(span, answer.body)
             milliseconds += more
             tokens = envelopes.get_tokens(answer.body)
             is_taken = agreed[0] not in tokens
@@ -176,7 +178,9 @@ class ToolRunner:
     def _run_together(self, calls: Sequence[WaitingCall]) -> list[tuple[GatewayAnswer, int]]:
         """Run reads at the same time."""
         entries = [planned.to_batch_entry() for planned, _ in calls]
-        answer, milliseconds = self._send("batch", {"ops": entries, "mode": "parallel"})
+        with spans.start_tool_span("tool_batch", "") as span:
+            answer, milliseconds = self._send("batch", {"ops": entries, "mode": "parallel"})
+            spans.end_tool_span(span, answer.body)
         results = answer.body.get("results")
         if answer.status != 200 or not isinstance(results, list):  # refused as a whole: each call gets the reason
             return [(answer, milliseconds) for _ in entries]
@@ -190,7 +194,9 @@ class ToolRunner:
         if self.abort.is_set:
             return GatewayAnswer(0, envelopes.build_error(planned.op, "CONFLICT", STOPPED, "not_run"), ""), 0
         row.sent = self.keys.add_keys(planned)
-        answer, milliseconds = self._send(planned.endpoint, _get_body(planned, row))
+        with spans.start_tool_span(planned.call.name, planned.call.id) as span:
+            answer, milliseconds = self._send(planned.endpoint, _get_body(planned, row))
+            spans.end_tool_span(span, answer.body)
         return replace(answer, body=self.keys.note_answer(row.sent, answer.body)), milliseconds
 
     def _send(self, endpoint: str, body: Mapping[str, Any], *, confirmation: str = "") -> tuple[GatewayAnswer, int]:

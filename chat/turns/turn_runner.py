@@ -28,13 +28,13 @@ from chat.gateway.client import Credentials, GatewayClient, GatewayRefused, Gate
 from chat.gateway.envelopes import format_context_header
 from chat.markdown import AnswerText
 from chat.models import Conversation, Message
-from chat.turns import decisions, model_endpoint, telemetry
+from chat.turns import decisions, model_endpoint, spans, telemetry
 from chat.turns.model_endpoint import ChatModel, Spent
 from chat.turns.operations import NamesSeen
 from chat.turns.tool_runner import ToolRunner
 from chat.turns.turn_failures import SEND_AGAIN, TurnFailure, explain_model_error
 from chat.turns.turn_loop import TurnLoop, choose_pause
-from core import llm, logs
+from core import llm, logs, tracing
 from core.background import leases
 from core.database.deadlines import Deadline
 from core.http import Abort
@@ -119,12 +119,20 @@ class TurnRunner:
     def run(self) -> None:
         """Run the turn, and write its end whatever happens."""
         with leases.keep(self._turn, failed_turns.LEASE):
-            self._run_and_end()
+            trace = self._run_in_span()
         try:
-            telemetry.send_report(self._gateway, self._turn, self._loop, self._spent)
-            summaries.compress_when_long(self._conversation, last=self._turn.position)
+            with tracing.continue_trace(trace):
+                telemetry.send_report(self._gateway, self._turn, self._loop, self._spent)
+                summaries.compress_when_long(self._conversation, last=self._turn.position)
         finally:
             close_connection()
+
+    def _run_in_span(self) -> str:
+        """Run the turn and return the `traceparent` of its span, with which what comes after its end goes on."""
+        with spans.start_turn_span(self._conversation, self._turn) as span:
+            self._run_and_end()
+            spans.end_turn_span(span, self._turn)
+            return tracing.get_header()
 
     def _run_and_end(self) -> None:
         try:

@@ -52,6 +52,7 @@ GUIDES = {
         "apps": "remove the example apps, or add an app with your own ops",
         "workspace": "projects, tasks and calendars that the shipped ops work on",
         "deploy": "settings, databases, workers, backups",
+        "tracing": "spans from the chat to the service, for an OpenTelemetry collector",
         "reliability": "crashes, timeouts, retries",
         "security": "who is trusted with what, what the gateway promises, and how to report a vulnerability",
         "testing": "the suites, and how to run them",

@@ -12,7 +12,7 @@ from django.conf import settings
 
 from core import http, overload
 from core.database.deadlines import Deadline, DeadlineExceeded
-from core.llm import endpoint
+from core.llm import endpoint, spans
 from core.llm.adaptation import Messages
 from core.llm.endpoint import Tier, Usage, get_model, is_configured
 from core.llm.errors import (
@@ -150,7 +150,9 @@ def complete_json(messages: Messages, *, tier: Tier, purpose: str, deadline: Dea
 def _ask(messages: Messages, *, tier: Tier, purpose: str, deadline: Deadline, options: Mapping[str, Any]) -> Completion:
     started = time.monotonic()
     try:
-        answer = _request_completion(messages, tier=tier, deadline=deadline, options=options)
+        with spans.trace_request(endpoint.get_endpoint(tier)) as span:
+            answer = _request_completion(messages, tier=tier, deadline=deadline, options=options)
+            spans.add_usage(span, answer.usage)
     except LlmNotConfigured:
         raise  # nothing was tried
     except LlmError as error:

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from core import http
 from core.database.deadlines import Deadline, DeadlineExceeded
 from core.http import Abort, ResponseStream
-from core.llm import adaptation
+from core.llm import adaptation, spans
 from core.llm import endpoint as usage
 from core.llm.adaptation import Messages
 from core.llm.calls import Tools
@@ -66,7 +66,9 @@ def stream_completion(
     call = _StreamRequest(messages, tools, endpoint, max_tokens, deadline, abort, on_text, on_reasoning, pause)
     started = time.monotonic()
     try:
-        answer = call.request()
+        with spans.trace_request(endpoint) as span:
+            answer = call.request()
+            spans.add_usage(span, answer.usage)
     except LlmError as error:
         if abort.is_set:
             raise LlmAborted("aborted") from None

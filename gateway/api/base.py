@@ -13,11 +13,12 @@ from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from analytics.events.models import OperationEvent
-from core import logs, metrics
+from core import logs, metrics, tracing
 from core.database.watch import is_schema_missing, is_unavailable
 from core.metrics import CallLabels
 from core.overload import RateLimitDecision
 from core.text import json_text
+from core.tracing import TraceSpan
 from gateway.access import release_routing, request_context, surface_names
 from gateway.access.key_verification import VerifiedKey
 from gateway.access.request_context import Caller
@@ -35,6 +36,7 @@ from gateway.contracts.errors import (
 )
 from gateway.execution import db_errors
 from gateway.models import Scope
+from gateway.recording import spans
 from gateway.recording.call_events import record_failed_call
 from registry.catalog import cache
 
@@ -93,12 +95,14 @@ class GatewayView(APIView):
     rate_limit: RateLimitDecision | None = None
     key: VerifiedKey | None = None
     caller: Caller | None = None
+    span: TraceSpan  # of the request, while it is answered
     metric_labels: CallLabels | None = None  # how the call ended; None if the request is not a call
     trace: Trace
 
     def initialize_request(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Request:
         self.trace = Trace(request_context.read_trace_id(request.META))
         logs.trace.set(self.trace.id)
+        self.span = start_request_span(request, self.trace).__enter__()
         # We parse bodies and render responses ourselves, so parsers and content negotiation are not set up.
         return Request(request, authenticators=self.get_authenticators())
 
@@ -163,8 +167,27 @@ class GatewayView(APIView):
         headers["Cache-Control"] = "private, no-cache"
         if self.rate_limit is not None:
             headers["RateLimit"] = f'"key";r={self.rate_limit.remaining};t=1'
+        self._end_span(response.status_code)
         logs.clear_context()  # the thread's next log line may belong to another request
         return response
+
+    def _end_span(self, status: int) -> None:
+        self.span.add({"http.response.status_code": status})
+        if self.caller is not None and self.span.is_recorded:
+            self.span.add(spans.describe_caller(self.caller, self.trace))
+        if status >= 500:
+            self.span.fail(str(status))
+        self.span.__exit__(None, None, None)
+
+
+def start_request_span(request: HttpRequest, trace: Trace) -> TraceSpan:
+    """Return the span of a request, which goes on with the trace of its header `traceparent`."""
+    if not tracing.is_on():
+        return tracing.start_span("")
+    route = f"/{request.resolver_match.route}" if request.resolver_match else ""
+    attributes = {"http.request.method": request.method, "http.route": route}
+    parent = request.META.get("HTTP_TRACEPARENT", "")
+    return tracing.start_span(f"{request.method} {route}", "server", attributes, parent=parent, trace=trace.id)
 
 
 class PublicView(GatewayView):

@@ -14,7 +14,7 @@ from django.db import transaction
 from analytics.events import event_log
 from analytics.events.models import OperationEvent
 from analytics.rollout.assignment import Routing
-from core import logs, metrics
+from core import logs, metrics, tracing
 from core.background import leases
 from core.database.deadlines import Deadline
 from core.metrics import CallLabels
@@ -98,7 +98,8 @@ def run_next_entry(
     if entry.attempts > 1:
         log.warning("batch.entry_restarted entry=%s attempt=%d", entry, entry.attempts)
     try:
-        with leases.keep(entry, entry_claims.LEASE):
+        parent = entry.batch.caller.get(tracing.HEADER, "")
+        with leases.keep(entry, entry_claims.LEASE), tracing.continue_trace(parent):
             _run_claimed_entry(entry.batch, entry, until)
     except Superseded as error:
         log.warning("batch.entry_superseded batch=%s error=%s", batch.pk, error)
@@ -347,7 +348,7 @@ def _load_caller(batch: Batch) -> Caller:
         raise PermissionDeniedError(
             "The API key that sent this batch is no longer valid. Nothing was done.", reason="key_revoked"
         )
-    headers = dict(batch.caller)
+    headers = {name: value for name, value in batch.caller.items() if name != tracing.HEADER}
     context, routing = UserContext(**headers.pop("context")), Routing(**headers.pop("served", {}))
     agent_name = headers.pop("agent", "")
     agent = find_agent(_load_catalog(batch), agent_name) if agent_name else None

@@ -15,6 +15,7 @@ from django.db import InterfaceError, OperationalError, connection, transaction
 from django.db.models import Q
 from django.db.models.functions import Now
 
+from core import tracing
 from core.background import leases
 from core.background.poller import PolledQuery
 from core.text import json_text
@@ -142,6 +143,7 @@ def serialize_headers(caller: Caller) -> dict[str, Any]:
         "purpose": caller.purpose,
         "agent": caller.agent.name if caller.agent else "",
         "served": asdict(caller.routing),
+        **tracing.build_headers(),
     }
 
 

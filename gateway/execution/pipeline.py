@@ -42,6 +42,7 @@ from gateway.execution.result_shape import ShapedResponse
 from gateway.execution.stages import Outcome, ParsedCall, Stage, Superseded, ValidCall
 from gateway.executors import executor_for
 from gateway.models import Scope
+from gateway.recording import spans
 from registry.catalog.model import Catalog
 
 log = logging.getLogger(__name__)
@@ -73,9 +74,13 @@ def execute(
     )
     logs.release.set(call.catalog.version)
     trace.release = call.catalog.version
-    outcome = _answer_call(call, body)
-    if store_response and not outcome.is_stored:
-        store_response(outcome.answer)
+    with spans.start_tool_span(caller, trace) as span:
+        outcome = _answer_call(call, body)
+        args = sent if isinstance(sent := body.get("args"), dict) else {}
+        op = call.catalog.find_op(outcome.answer.envelope["op"] or "")
+        spans.end_tool_span(span, outcome.answer, caller=caller, trace=trace, op=op, args=args)
+        if store_response and not outcome.is_stored:
+            store_response(outcome.answer)
     return _name_ops(outcome.answer, call)
 
 

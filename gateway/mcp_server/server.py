@@ -33,6 +33,7 @@ from mcp_types import (
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from rest_framework.exceptions import Throttled
 
+from core import tracing
 from core.text import english, json_text
 from core.version import VERSION
 from gateway.contracts.errors import GatewayError
@@ -183,6 +184,16 @@ class _Handlers:
         return await self._source.run(lambda: self._call_tool(params, reply))
 
     def _call_tool(self, params: CallToolRequestParams, reply: agreement.Agreement | None = None) -> ToolAnswer:
+        meta = params.meta or {}
+        attributes = {"mcp.method.name": "tools/call", "gen_ai.tool.name": params.name[:200]}
+        parent = str(meta.get(tracing.HEADER) or "")
+        with tracing.start_span(f"tools/call {params.name[:200]}", "server", attributes, parent=parent) as span:
+            answer = self._answer_tool(params, reply)
+            if answer.is_error:
+                span.fail(answer.body["error"]["details"]["reason"])
+            return answer
+
+    def _answer_tool(self, params: CallToolRequestParams, reply: agreement.Agreement | None) -> ToolAnswer:
         arguments = params.arguments or {}
         reply = reply or agreement.read_response(params)
         try:

@@ -4,8 +4,9 @@ import random
 import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from urllib.parse import urlsplit
 
-from core import http
+from core import http, tracing
 from core.database.deadlines import Deadline, DeadlineExceeded
 from gateway.contracts.errors import UpstreamBusyError
 from gateway.executors.base import ClientSubject
@@ -81,11 +82,26 @@ def _attempt(request: BuiltRequest, config: ConnectionConfig, rules: SendingRule
 
 
 def _request(request: BuiltRequest, config: ConnectionConfig, rules: SendingRules) -> Outcome:
+    """Make one attempt in a span of its own, and tell the service its trace."""
+    with tracing.start_span(request.method, "client", {"http.request.method": request.method}) as span:
+        outcome = _exchange(request, config, rules)
+        url = urlsplit(request.url)
+        span.add({"server.address": url.hostname, "server.port": url.port, "gateway.connection": config.name})
+        if isinstance(outcome, http.OutgoingError):
+            span.fail(type(outcome).__name__)
+        else:
+            span.add({"http.response.status_code": outcome.status})
+            if outcome.status >= 400:
+                span.fail(str(outcome.status))
+        return outcome
+
+
+def _exchange(request: BuiltRequest, config: ConnectionConfig, rules: SendingRules) -> Outcome:
     try:
         return http.request(
             request.method,
             request.url,
-            headers=request.headers,
+            headers={**request.headers, **tracing.build_headers()},
             body=request.body,
             deadline=rules.deadline,
             max_bytes=config.max_response_kb * 1000,

@@ -6,6 +6,7 @@ from dataclasses import replace
 from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult
 
+from core import tracing
 from core.database.connections import return_connection
 from core.database.deadlines import DeadlineExceeded
 from core.http.async_client import AsyncCall
@@ -66,7 +67,15 @@ def _send(work: UpstreamCall, prepared: PreparedTool) -> McpToolCall:
     exchange = AsyncCall(headers=prepared.headers, max_bytes=config.max_response_kb * 1000)
     caller = work.client_subject
     call = McpToolCall(prepared.tool, prepared.arguments, exchange)
+    attributes = {
+        "mcp.method.name": "tools/call",
+        "gen_ai.operation.name": "execute_tool",
+        "gen_ai.tool.name": prepared.tool,
+        "gateway.connection": config.name,
+    }
     with (
+        tracing.start_span(f"tools/call {prepared.tool}", "client", attributes) as span,
+        tracing.lend_to_libraries(),
         lend_thread(),
         return_connection(),
         connection_guards.guard_call(config, caller, work.deadline) as attempt,
@@ -78,6 +87,10 @@ def _send(work: UpstreamCall, prepared: PreparedTool) -> McpToolCall:
         except (TimeoutError, DeadlineExceeded):
             call.is_late = True
         attempt.failed = call.is_failure
+        if call.is_late or call.result is None:
+            span.fail("timeout" if call.is_late else type(call.error).__name__)
+        elif call.result.is_error:
+            span.fail("tool_error")
     if call.is_changed:
         definition_check.check_soon(config.name)
     return call
