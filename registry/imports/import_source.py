@@ -31,6 +31,11 @@ class ParsedToolName:
         return (*self.resource[:-1], tool_name_words.to_singular(self.resource[-1])) if self.resource else ()
 
     @property
+    def is_list_called_get(self) -> bool:
+        """Whether its name says get, but its resource is in the plural: get_contacts."""
+        return self.verb == "get" and self.is_plural
+
+    @property
     def leaf(self) -> str:
         return join_segment((*self.verb.split("_"), *self.qualifier))
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import takewhile
 
 from core.text import english
+from registry.imports import op_names
 from registry.imports.import_source import ParsedToolName, join_segment
 from registry.imports.openai import FunctionDefinition
 from registry.models import ROOT, get_parent_path
@@ -92,14 +93,26 @@ def assign_paths(
     for parsed in parsed_names.values():
         by_namespaces[parsed.namespaces].append(parsed)
     assigned = {name: path for name, path in known_paths.items() if name in parsed_names}
-    for parts, members in by_namespaces.items():
+    parents: dict[str, str] = {}
+    new: list[ParsedToolName] = []
+    for parts, members in sorted(by_namespaces.items()):
         base = tree.claim_group(".".join((group, *parts))[: MAX_PATH // 2].rstrip("."))
-        new = [parsed for parsed in _choose_resources(members) if parsed.name not in known_paths]
-        for parsed in sorted(new, key=lambda reading: reading.is_plural):  # get_contact chooses before get_contacts
-            parent = tree.claim_group(f"{base}.{join_segment(parsed.resource)}") if parsed.resource else base
-            leaves = [parsed.leaf, "list"] if parsed.verb == "get" and parsed.is_plural else [parsed.leaf]
-            assigned[parsed.name] = tree.claim_op_path(*(f"{parent}.{leaf}"[:MAX_PATH] for leaf in leaves))
+        for parsed in _choose_resources(members):
+            if parsed.name not in known_paths:
+                new.append(parsed)
+                parents[parsed.name] = f"{base}.{join_segment(parsed.resource)}" if parsed.resource else base
+    groups = {parent: tree.claim_group(parent) for parent in sorted(set(parents.values()))}
+    tree.groups.update(groups.values())  # before any op, so that none takes the path of a group
+    for parsed in sorted(new, key=lambda each: (each.is_list_called_get, each.name)):  # get_contact, then get_contacts
+        assigned[parsed.name] = tree.claim_op_path(*_list_candidates(groups[parents[parsed.name]], parsed, tree))
     return assigned
+
+
+def _list_candidates(parent: str, parsed: ParsedToolName, tree: PathTree) -> list[str]:
+    """Return the paths for an op, best first. An op whose path is a group goes into it: search.run, search.user.get."""
+    leaves = ["list", parsed.leaf] if parsed.is_list_called_get else [parsed.leaf]
+    paths = [f"{parent}.{leaf}"[:MAX_PATH] for leaf in leaves]
+    return [f"{path}.run"[:MAX_PATH] if path in tree.groups else path for path in paths]
 
 
 def build_group_entries(op_entries: Iterable[OpEntry], *, group: str = "", about: str = "") -> list[GroupEntry]:
@@ -152,22 +165,19 @@ def _find_common_prefix(names: Iterable[list[str]]) -> set[str]:
 
 def _parse_name(function: FunctionDefinition, parts: list[list[str]], prefixes: set[tuple[str, ...]]) -> ParsedToolName:
     namespaces = tuple(join_segment(part) for part in parts[:-1] if part)
-    name_words = _drop_repeated_words(parts[-1] if parts else [])
+    name_words = op_names.drop_repeated_words(parts[-1] if parts else [])
     for prefix in prefixes:
         if prefix and len(name_words) > len(prefix) and tuple(name_words[: len(prefix)]) == prefix:
             name_words = name_words[len(prefix) :]
-    verb_index = tool_name_words.find_verb(name_words, function.description)
-    if verb_index is None:
+    reading = op_names.read_words(name_words, function.description)
+    if reading is None:
         return _parse_name_without_verb(function, namespaces, name_words)
-    verb, before, after = name_words[verb_index], name_words[:verb_index], name_words[verb_index + 1 :]
-    while len(after) > 1 and after[0] in ("or", "and"):  # get_or_create_user
-        verb, after = f"{verb}_{after[0]}_{after[1]}", after[2:]
-    resource, qualifier = (before, after) if before else _split_qualifier(after)
+    resource = reading.resource
     if not resource and namespaces:
-        namespaces, resource = namespaces[:-1], [namespaces[-1]]
-    is_plural = bool(resource) and not qualifier and tool_name_words.to_singular(resource[-1]) != resource[-1]
-    is_write = tool_name_words.has_write_verb(name_words, name_words[verb_index])
-    return ParsedToolName(function.name, namespaces, tuple(resource), verb, tuple(qualifier), is_write, is_plural)
+        namespaces, resource = namespaces[:-1], (namespaces[-1],)
+    is_plural = bool(resource) and not reading.qualifier and tool_name_words.is_plural(resource[-1])
+    is_write = tool_name_words.has_write_verb(name_words, name_words[reading.verb_index])
+    return ParsedToolName(function.name, namespaces, resource, reading.verb, reading.qualifier, is_write, is_plural)
 
 
 def _parse_name_without_verb(
@@ -181,25 +191,8 @@ def _parse_name_without_verb(
     return ParsedToolName(function.name, namespaces, tuple(resource), verb, (), is_write, has_verb=False)
 
 
-def _split_qualifier(nouns: list[str]) -> tuple[list[str], list[str]]:
-    """Split nouns into (resource, what narrows it), such as (users, all) and (user, by email)."""
-    all_words = ["all"] if nouns[:1] == ["all"] else []
-    nouns = nouns[len(all_words) :]
-    while nouns and (nouns[0] in english.PREPOSITIONS or nouns[0] in english.ARTICLES):
-        nouns = nouns[1:]
-    end = next((index for index, word in enumerate(nouns) if word in english.PREPOSITIONS), len(nouns))
-    return nouns[:end], all_words + nouns[end:]
-
-
-def _drop_repeated_words(name_words: list[str]) -> list[str]:
-    """Drop repeated leading words, as in the generated name CountryCountryInfo."""
-    keys = list(map(tool_name_words.to_singular, name_words))
-    half = next((n for n in range(len(name_words) // 2, 0, -1) if keys[:n] == keys[n : 2 * n]), 0)
-    return name_words[half:]
-
-
 def _choose_resources(parsed_names: list[ParsedToolName]) -> list[ParsedToolName]:
-    """Return the parsed names with final resources, so that tools of one resource share a group."""
+    """Return the parsed names with final resources, in the singular, so that tools of one resource share a group."""
     key_counts = Counter(parsed.resource_key for parsed in parsed_names)
     parsed_names = [
         _move_under_shared_resource(parsed, key_counts) if key_counts[parsed.resource_key] == 1 else parsed
@@ -207,13 +200,7 @@ def _choose_resources(parsed_names: list[ParsedToolName]) -> list[ParsedToolName
     ]
     if len({parsed.resource_key for parsed in parsed_names}) > MAX_CHILDREN:
         parsed_names = _merge_small_resources(parsed_names)
-    forms: dict[tuple[str, ...], set[tuple[str, ...]]] = defaultdict(set)
-    for parsed in parsed_names:
-        forms[parsed.resource_key].add(parsed.resource)
-    return [
-        parsed if len(forms[parsed.resource_key]) == 1 else replace(parsed, resource=parsed.resource_key)
-        for parsed in parsed_names
-    ]
+    return [replace(parsed, resource=parsed.resource_key) for parsed in parsed_names]
 
 
 def _move_under_shared_resource(parsed: ParsedToolName, key_counts: Counter[tuple[str, ...]]) -> ParsedToolName:

@@ -1,9 +1,12 @@
 """Parse tool names into words, tell reads from writes, and number names that are taken."""
 
 import re
-import unicodedata
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from itertools import count, pairwise
+
+import lemminflect
+from anyascii import anyascii
 
 from core.text import english
 from registry.text.harmful_verbs import HARMFUL_NOUN_LIKE_VERBS, HARMFUL_VERBS
@@ -11,12 +14,15 @@ from registry.text.harmful_verbs import HARMFUL_NOUN_LIKE_VERBS, HARMFUL_VERBS
 # Camel-case names that are one word.
 _BRANDS = re.compile(
     r"IoT|iOS|OAuth|GraphQL|(?:Postgre|My|No)SQL|GitHub|GitLab|YouTube|LinkedIn|(?:Java|Type)Script|"
-    r"i(?:Phone|Pad|Cloud)|eBay|Pay[Pp]al|WhatsApp|OpenAI|(?:Dev|ML)Ops|HubSpot|DocuSign|ClickUp|SharePoint|OneDrive"
+    r"i(?:Phone|Pad|Cloud)|eBay|Pay[Pp]al|WhatsApp|OpenAI|(?:Dev|ML)Ops|HubSpot|DocuSign|ClickUp|SharePoint|OneDrive|"
+    r"[A-Z]{2,}s(?![a-z])"  # IDs, APIs
 )
 _WORD_START = re.compile(r"(?<=[A-Z])(?=[A-Z][a-z])|(?<=[a-z0-9])(?=[A-Z])")
-_WORD = re.compile(r"[A-Z]+(?![a-z])[0-9]*|[A-Z]?[a-z]+[0-9]*|[0-9]+[a-z]*")
+_WORD = re.compile(
+    r"(?<![a-z0-9])[a-z][0-9]{1,2}[a-z](?![a-z0-9])|[A-Z]+(?![a-z])[0-9]*|[A-Z]?[a-z]+[0-9]*|[0-9]+[a-z]*"
+)
 
-_NOT_PLURAL = ("ss", "us", "is", "news", "ics", "series")
+_NOT_PLURAL = ("ss", "us", "is", "ics")  # endings of words that the dictionary does not have
 
 
 class NumberedNames:
@@ -41,23 +47,61 @@ _NOUN_LIKE_VERBS = english.NOUN_LIKE_VERBS | (HARMFUL_NOUN_LIKE_VERBS - {"cancel
 _FINAL_VERBS = frozenset(("list", "search", "run", "query", "check"))  # also at the end of a name: contact_list
 
 
+def load_dictionaries() -> None:
+    """Read the files of the dictionary and of all scripts, for a process that can open no files later."""
+    to_singular("words")
+    anyascii("".join(chr(block << 8) for block in range(0x1100)))
+
+
 def split_name(name: str) -> list[str]:
-    """Return the words of a name in lower case. Splits at camel-case humps and punctuation; digits stay attached."""
-    latin = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()  # é becomes e; other scripts go
+    """Return the words of a name in lower case, in Latin letters: 订单 is `ding dan`.
+
+    Splits at camel-case humps and punctuation; digits stay attached.
+    """
+    latin = name if name.isascii() else anyascii(name)
     unbranded = _BRANDS.sub(lambda match: match[0].capitalize(), latin)
     spaced = _WORD_START.sub(" ", unbranded)
     return [word.lower() for word in _WORD.findall(spaced)]
 
 
+@lru_cache(maxsize=20_000)
 def to_singular(word: str) -> str:
-    """Return the singular of a noun, guessed from its ending."""
+    """Return the singular of a noun, from a dictionary; for a word that is not in it, guessed from its ending.
+
+    A word that is used in the plural for one thing stays: stats, settings, data.
+    """
+    if own := english.SINGULARS.get(word):
+        return own
+    if word in english.NO_PLURALS or len(word) < 3:
+        return word
+    nouns = lemminflect.getLemma(word, "NOUN", lemmatize_oov=False)
+    if nouns:
+        return str(nouns[0])
     if len(word) < 4 or not word.endswith("s") or word.endswith(_NOT_PLURAL):
         return word
-    if word.endswith("caches"):
-        return word[:-1]
     if word.endswith("ies"):
         return word[:-3] + "y"
-    return word[:-2] if word.endswith(("sses", "shes", "ches", "xes", "zzes", "tuses")) else word[:-1]
+    return word[:-2] if word.endswith(("sses", "shes", "ches", "xes", "zzes")) else word[:-1]
+
+
+def is_plural(word: str) -> bool:
+    """Return whether a noun names several things."""
+    return to_singular(word) != word
+
+
+@lru_cache(maxsize=20_000)
+def to_infinitive(word: str) -> str:
+    """Return the infinitive of a verb in the third person, `creates`; another word in the singular."""
+    verbs = lemminflect.getLemma(word, "VERB", lemmatize_oov=False) if word.endswith("s") else ()
+    return str(verbs[0]) if verbs else to_singular(word)
+
+
+@lru_cache(maxsize=20_000)
+def is_verb(word: str) -> bool:
+    """Return whether a word can be a verb: one of our lists, with `un` or `re` before it, or one of the dictionary."""
+    if word in VERBS or (word[:2] in ("un", "re") and word[2:] in VERBS):
+        return True
+    return word in lemminflect.getLemma(word, "VERB", lemmatize_oov=False)
 
 
 def find_verb(words: Sequence[str], description: str) -> int | None:
@@ -81,7 +125,7 @@ def find_verb(words: Sequence[str], description: str) -> int | None:
 def get_first_word(description: str) -> str:
     """Return the first word of a description, without a final s: "Returns all …" gives return."""
     word = next(iter(_WORD.findall(description[:100])), "").lower()
-    return word if word in VERBS else to_singular(word)
+    return word if word in VERBS else to_infinitive(word)
 
 
 def is_description_read_only(description: str, verb: str) -> bool:

@@ -221,7 +221,7 @@ def _name_operations(mapped: Mapping[str, tuple[_FoundOperation, MappedOperation
             found.path,
             operation_id=operation.operation_id,
             tag=operation.tags[0] if operation.tags else "",
-            description=operation.description,
+            summary=operation.summary,
             lists=operation.lists,
             is_write=operation.is_write,
         )

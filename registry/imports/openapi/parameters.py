@@ -1,6 +1,7 @@
 """The parameters of an operation as the arguments of an op."""
 
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,7 +10,7 @@ from registry.imports.openapi import swagger
 from registry.imports.openapi.references import Located, References
 from registry.imports.openapi.schemas import SchemaConverter
 from registry.request_mapping import LOCATIONS, STYLES, is_header_allowed
-from registry.text.tool_name_words import NumberedNames
+from registry.text.tool_name_words import NumberedNames, split_name
 
 MAX_NAME = 64
 _NAME = re.compile(r"[A-Za-z0-9_.-]+")
@@ -65,8 +66,15 @@ def build_schema(arguments: Iterable[Argument]) -> Schema:
 def _clean_name(wire_name: str) -> str:
     name = wire_name.removesuffix("[]")
     if not _NAME.fullmatch(name):
-        name = _OTHER.sub("_", name).strip("_") or "value"
+        latin = name if name.isascii() else "_".join(split_name(name))
+        name = _OTHER.sub("_", latin).strip("_") or _name_characters(name)
     return name[:MAX_NAME]
+
+
+def _name_characters(text: str) -> str:
+    """Return the names of characters without letters: < is less_than_sign."""
+    names = " ".join(unicodedata.name(character, f"character {ord(character):x}") for character in text[:3])
+    return _OTHER.sub("_", names).strip("_").lower() or "empty"
 
 
 def list_parameters(levels: list[Located], references: References) -> list[Located]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from core import limited_process
 from registry.imports.openapi.document import OpenApiDocument, parse_document
 from registry.imports.openapi.references import MAX_VALUES, InvalidDocument, OtherHost
+from registry.text import tool_name_words
 
 MAX_FILES = 400  # that are asked for, there or not
 MAX_RESULT = 100_000_000  # bytes
@@ -44,6 +45,7 @@ class ParsingTask:
 def main() -> None:
     """Parse the files of the task on standard input, and write the document or the error, and what was not read."""
     task: ParsingTask = pickle.load(sys.stdin.buffer)  # noqa: S301 - our own process wrote it
+    tool_name_words.load_dictionaries()
     limited_process.forbid_files()
     try:
         outcome: OpenApiDocument | InvalidDocument = task.parse()

@@ -49,7 +49,7 @@ CALLS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
         {"item": Item(name="pen", price=1.5, size=Size(width=140, height=9), tags={"blue", "ink"})},
     ),
     (
-        "item.update",
+        "item.replace",
         {"item_id": 7, "item": PEN, "reason": "new price"},
         {"item_id": 7, "item": PEN_ITEM, "reason": "new price"},
     ),
@@ -97,7 +97,7 @@ def test_every_operation_becomes_an_op_that_the_service_understands(api: Api, se
 
     assert [answer.get("result") for answer in answers] == [{"call": n + 1} for n in range(len(CALLS))], answers
     assert service.received == [expected for _, _, expected in CALLS]
-    with_tests_of_their_own = {"export.get", "item.photo.create", "item.delete"}
+    with_tests_of_their_own = {"export.get", "item.photo.upload", "item.delete"}
     called = {op for op, _, _ in CALLS} | with_tests_of_their_own
     assert {f"{GROUP}.{op}" for op in called} == set(
         Op.objects.filter(connection__name=GROUP).values_list("op", flat=True)
@@ -113,7 +113,7 @@ def test_a_deletion_without_content_succeeds(api: Api, service: RecordingApp) ->
 
 def test_a_file_that_one_op_returned_is_sent_by_another(api: Api, service: RecordingApp) -> None:
     exported = api.exec(f"{GROUP}.export.get", {"name": "2026/all items"})["result"]["file"]
-    uploaded = api.exec(f"{GROUP}.item.photo.create", {"item_id": 7, "photo": exported["id"], "caption": "a “caption”"})
+    uploaded = api.exec(f"{GROUP}.item.photo.upload", {"item_id": 7, "photo": exported["id"], "caption": "a “caption”"})
 
     assert (exported["name"], exported["size"]) == ("items.pdf", len(PDF))
     assert api.get(f"files/{exported['id']}").content == PDF
@@ -126,7 +126,7 @@ def test_a_file_that_one_op_returned_is_sent_by_another(api: Api, service: Recor
 # union, "card", as a step of the place.
 REFUSED: list[tuple[str, dict[str, Any], list[str]]] = [
     ("item.create", PEN | {"price": 1.505}, ["/price"]),
-    ("item.update", {"item_id": 7, "item": PEN | {"price": 1.505}, "reason": "x"}, ["/item/price"]),
+    ("item.replace", {"item_id": 7, "item": PEN | {"price": 1.505}, "reason": "x"}, ["/item/price"]),
     (
         "checkout.create",
         {"items": [PEN, PEN | {"price": 0.001}], "payment": {"method": "card", "number": "none"}},

@@ -29,10 +29,10 @@ def assign(
     ("name", "path"),
     [
         ("get_contact", "crm.contact.get"),
-        ("listOpenDeals", "crm.open_deals.list"),
+        ("listOpenDeals", "crm.open_deal.list"),
         ("gmail_send_message", "crm.gmail.send_message"),
         ("get_user_by_email", "crm.user.get_by_email"),
-        ("get_all_contacts", "crm.contacts.get_all"),
+        ("get_all_contacts", "crm.contact.get_all"),
         ("get_or_create_user", "crm.user.get_or_create"),
         ("CountryCountryInfo", "crm.country_info.run"),
         ("crm_update_deal", "crm.deal.update"),
@@ -49,11 +49,23 @@ def test_name_is_split_into_resource_and_verb(name: Named, path: str) -> None:
     assert list(assign(name).values()) == [path]
 
 
-def test_name_without_ascii_letters_gets_a_stable_path() -> None:
-    (path,) = assign("获取天气").values()
+@pytest.mark.parametrize(
+    ("name", "path"),
+    [
+        ("获取天气", "crm.huo_qu_tian_qi.run"),
+        ("погода_на_завтра", "crm.pogoda_na_zavtra.run"),
+        ("creerTâche", "crm.creer_tache.run"),
+    ],
+)
+def test_name_in_another_script_or_with_accents_is_written_in_latin_letters(name: str, path: str) -> None:
+    assert assign(name) == {name: path}
+
+
+def test_name_without_letters_gets_a_stable_path() -> None:
+    (path,) = assign("***").values()
 
     assert path.startswith("crm.tool_")
-    assert assign("获取天气", "另一个")["获取天气"] == path
+    assert assign("***", "+++")["***"] == path
 
 
 @pytest.mark.parametrize(
@@ -66,6 +78,13 @@ def test_name_without_ascii_letters_gets_a_stable_path() -> None:
             "contactCreate": "crm.contact.create",
         },
         {"get_contact": "crm.contact.get", "get_contacts": "crm.contact.list"},  # singular and plural
+        {"get_contacts": "crm.contact.list"},
+        {"get_contacts": "crm.contact.get", "list_contacts": "crm.contact.list"},  # each has its own verb
+        {"get_movie": "crm.movie.get", "list_movies": "crm.movie.list"},
+        {"get_stats": "crm.stats.get", "get_settings": "crm.settings.get"},  # one thing, in the plural
+        {"batch_update_contacts": "crm.contact.batch_update"},
+        {"get_by_id": "crm.get_by_id", "log_in": "crm.log_in"},
+        {"search": "crm.search.run", "get_search": "crm.search.get"},  # an op and a group never share a path
         {  # a prefix that all names have is dropped
             "acme_get_user": "crm.user.get",
             "acme_list_users": "crm.user.list",

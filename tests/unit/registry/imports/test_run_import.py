@@ -247,7 +247,7 @@ def test_import_refuses_a_group_with_the_path_of_an_op(group: str) -> None:
 
 def test_import_accepts_a_nested_group() -> None:
     assert list(import_functions(GET, group="acme.sales").upstream_names) == ["acme.sales.contact.get"]
-    assert list(import_functions(LIST, group="acme").upstream_names) == ["acme.contacts.list"]
+    assert list(import_functions(LIST, group="acme").upstream_names) == ["acme.contact.list"]
     assert Group.objects.get(path="acme").source == "acme.sales"
     publish()
 

@@ -19,7 +19,11 @@ from registry.text import tool_name_words
         ("2fa_enable", "2fa enable"),
         ("S3Bucket", "s3 bucket"),
         ("menú_del_día", "menu del dia"),
-        ("获取天气", ""),
+        ("获取天气", "huo qu tian qi"),
+        ("списокКлиентов", "spisok klientov"),
+        ("getUserIDs", "get user ids"),
+        ("c2c-connectors", "c2c connectors"),
+        ("***", ""),
         ("", ""),
     ],
 )
@@ -28,19 +32,28 @@ def test_split(name: str, expected: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("word", "expected"),
+    "words",
     [
-        ("users", "user"),
-        ("companies", "company"),
-        ("boxes", "box"),
-        ("status", "status"),
-        ("news", "news"),
-        ("analysis", "analysis"),
-        ("classes", "class"),
+        "users user companies company boxes box classes class queries query branches branch devices device",
+        "movies movie heroes hero matrices matrix children child leaves leaf indices index criteria criterion",
+        "statuses status analyses analysis addresses address buses bus caches cache aliases alias people person",
+        "atlas atlas status status news news series series data data analysis analysis kubernetes kubernetes",
+        "stats stats settings settings metadata metadata dns dns media media lens lens canvas canvas gas gas",
+        "webhooks webhook apis api ips ip vlans vlan emojis emoji",  # not in the dictionary
     ],
 )
-def test_singular(word: str, expected: str) -> None:
-    assert tool_name_words.to_singular(word) == expected
+def test_singular(words: str) -> None:
+    pairs = list(zip(words.split()[::2], words.split()[1::2], strict=True))
+
+    assert {word: tool_name_words.to_singular(word) for word, _ in pairs} == dict(pairs)
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [("Leaves a room", "leave"), ("Creates a pet", "create"), ("Copies it", "copy"), ("Lists", "list")],
+)
+def test_first_word_of_a_description_is_an_infinitive(text: str, word: str) -> None:
+    assert tool_name_words.get_first_word(text) == word
 
 
 @pytest.mark.parametrize(
