@@ -116,7 +116,14 @@ class _RouteReader:
     def _choose_verb(self, intent: Intent) -> str:
         words = next((each.words for each in reversed(self._segments) if each.words), ("",))
         lists = self._route.lists or (not self._is_item and is_plural(words[-1]))
-        return choose_verb(self._route.method, intent, is_item=self._is_item, lists=lists, methods=self._methods)
+        return choose_verb(
+            self._route.method,
+            intent,
+            is_item=self._is_item,
+            lists=lists,
+            methods=self._methods,
+            is_write=self._route.is_write,
+        )
 
     def _read_action(self, action: Words) -> ParsedToolName:
         """Return the name of an operation whose path ends in what it does: /users/{id}/resetPassword."""

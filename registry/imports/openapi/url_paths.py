@@ -21,7 +21,7 @@ _FORMAT = re.compile(r"(?<=[a-z}])\{[^{}]*(?:ext|format)[^{}]*\}$", re.IGNORECAS
 _DOMAIN = re.compile(r"(?:[a-z0-9-]+\.)+(?:io|com|org|net|dev)", re.IGNORECASE)  # networking.k8s.io
 _METHOD_IN_QUERY = re.compile(r"(?:^|&)(?:method|action|function|operation|op|cmd)=([\w.-]+)", re.IGNORECASE)
 _LABEL = re.compile(r"[^\W\d][\w-]*")
-_GENERIC = frozenset(("api", "apis", "rest", "json"))  # before the first resource
+_GENERIC = frozenset(("api", "apis", "rest", "json", "rpc", "jsonrpc", "ajax"))  # before the first resource
 
 
 @dataclass(frozen=True, slots=True)

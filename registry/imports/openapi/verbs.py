@@ -19,7 +19,7 @@ def _split_to_set(text: str) -> frozenset[str]:
 _ITEM_VERBS = {"GET": "get", "PUT": "update", "PATCH": "update", "DELETE": "delete", "POST": "update", "HEAD": "check"}
 _LIST_VERBS = {"GET": "list", "PUT": "replace", "PATCH": "update_many", "DELETE": "delete_all", "POST": "create"}
 _LIST_VERBS |= {"HEAD": "check"}
-_METHODS = _split_to_set("get put post patch delete head options")
+_METHODS = _split_to_set("put post patch head options")  # verbs that only repeat a method
 _NOUN_LIKE = NOUN_LIKE_VERBS | HARMFUL_NOUN_LIKE_VERBS
 _NOUNS = _split_to_set("list count check report view query record test rank preview")
 _FINAL_VERBS = _split_to_set("list search query check run")  # at the end of a name: contacts_list
@@ -157,6 +157,8 @@ def _is_single_action(method: str, segments: Sequence[Segment], verb: str, inten
     if segments[-1].is_dotted:
         return True
     if method == "GET":
+        if is_confirmed and verb not in _NOUN_LIKE and len(segments) > 1:  # GET /cache/purge
+            return True
         above = next((each.words for each in reversed(segments[:-1]) if each.words), None)
         if verb == "list" and above and is_plural(above[-1]):  # /events/list
             return True
@@ -174,15 +176,20 @@ def is_done_to(resource: Words, verb: str) -> bool:
     return len(stem) > 3 and resource[-1].startswith(stem[: max(4, len(stem) - 2)])
 
 
-def choose_verb(method: str, intent: Intent, *, is_item: bool, lists: bool, methods: Collection[str]) -> str:
+def choose_verb(
+    method: str, intent: Intent, *, is_item: bool, lists: bool, methods: Collection[str], is_write: bool
+) -> str:
     """Return the verb: that of the intent if it fits the method and says more, else the method's.
 
     `lists`: the path is that of several things, or the answer is a list. `methods` are all those of the path.
+    `is_write`: it does more than read, whatever its method.
     """
     plain = _choose_plain_verb(method, is_item=is_item, lists=lists, methods=methods)
     verb = intent.verb
     common = COMMON_VERBS.get(verb, verb)
     if method == "GET":
+        if is_write and intent.is_from_id:
+            return plain if common in READ_VERBS else common
         if intent.lists:
             return "list"
         return common if common in READ_VERBS and common not in ("get", "list", "search", "find") else plain

@@ -66,7 +66,11 @@ def test_operations_are_told_apart(operations: tuple[str, ...], paths: list[str]
         # The path is the name of a function.
         ("POST /chat.postMessage chat_postMessage", "x.chat.post_message"),
         ("GET /channels.list channels_list", "x.channel.list"),
-        ("POST /rpc/add_song_to_queue add_song_to_queue", "x.rpc.add_song_to_queue"),
+        ("POST /rpc/add_song_to_queue add_song_to_queue", "x.song.add_to_queue"),
+        ("POST /music/add_song_to_queue add_song_to_queue", "x.music.add_song_to_queue"),
+        ("GET /cache/purge purgeCache", "x.cache.purge"),
+        ("POST /users DeleteUser", "x.user.delete"),
+        ("POST /programs getPrograms", "x.program.list"),
         ("POST /add_song_to_queue", "x.song.add_to_queue"),
         ("POST /unmark_song unmark_song Unmark a song", "x.song.unmark"),
         ("GET /users_list users_list", "x.user.list"),
@@ -114,7 +118,7 @@ def test_operations_are_told_apart(operations: tuple[str, ...], paths: list[str]
 )
 def test_name_is_one_that_people_would_choose(route: str, path: str) -> None:
     method, url, operation_id, summary = [*route.split(" ", 3), "", ""][:4]
-    routes = [NamedRoute(route, method, url, operation_id.strip("-"), summary=summary)]
+    routes = [NamedRoute(route, method, url, operation_id.strip("-"), summary=summary, is_write=method != "GET")]
 
     assert list(assign(routes).values()) == [path]
 
