@@ -134,8 +134,12 @@ def strip_hidden_characters(text: str) -> str:
 
 
 def clean_tool_name(name: str) -> str:
-    """Return a name with only the characters that a tool name can have. A long one loses its last words."""
-    clean_name = _NOT_IN_TOOL_NAMES.sub("_", name).strip("_") or "tool"
+    """Return a name with only the characters that a tool name can have, other scripts in Latin letters.
+
+    A long one loses its last words.
+    """
+    latin = name if name.isascii() else "_".join(tool_name_words.split_name(name))
+    clean_name = _NOT_IN_TOOL_NAMES.sub("_", latin).strip("_") or "tool"
     if len(clean_name) <= MAX_TOOL_NAME:
         return clean_name
     end_of_word = max(clean_name.rfind(separator, 0, MAX_TOOL_NAME + 1) for separator in "_-.")

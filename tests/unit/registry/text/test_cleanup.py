@@ -100,3 +100,17 @@ def test_text_is_cut_stripped_and_escaped() -> None:
     assert cleanup.strip_hidden_characters("a\u200b\u202eb\x00\x1b[1m\n\U000e0041c👩\u200d🚀") == "ab[1m\nc👩\u200d🚀"
     assert cleanup.escape_for_terminal("a\x1b[31m\u202e\n天") == "a\\u001b[31m\\u202e\\u000a天"
     assert len(cleanup.escape_for_terminal("x" * 5_000)) < 500
+
+
+@pytest.mark.parametrize(
+    ("name", "tool_name"),
+    [
+        ("get_user", "get_user"),
+        ("получить_имя", "poluchit_imya"),
+        ("获取天气", "huo_qu_tian_qi"),
+        ("menú", "menu"),
+        ("***", "tool"),
+    ],
+)
+def test_tool_name_has_only_latin_letters(name: str, tool_name: str) -> None:
+    assert cleanup.clean_tool_name(name) == tool_name

@@ -141,6 +141,14 @@ def test_names_that_meet_get_the_place_of_one() -> None:
     assert operation.mapped.request["body"]["properties"] == {"id": {}}
 
 
+def test_names_in_other_scripts_are_written_in_latin_letters() -> None:
+    names = ["имя", "возраст", "año[desde]", "<", "x y"]
+    operation = map_operation({"parameters": [{"name": name, "in": "query", "schema": TEXT} for name in names]})
+
+    assert list(operation.mapped.schema["properties"]) == ["imya", "vozrast", "ano_desde", "less_than_sign", "x_y"]
+    assert [each["name"] for each in operation.mapped.request["parameters"]] == names
+
+
 def test_styles_are_kept_where_they_are_not_the_default() -> None:
     operation = map_operation(query("at", {"type": "object"}, style="deepObject", explode=True, allowReserved=True))
 
