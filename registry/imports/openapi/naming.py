@@ -13,8 +13,8 @@ from registry.imports.import_source import ParsedToolName, join_segment
 from registry.imports.op_names import NameReading, Words, read_words
 from registry.imports.op_names import to_singular as singularise
 from registry.imports.openapi import url_paths
-from registry.imports.openapi.url_paths import Segment
-from registry.imports.openapi.verbs import Intent, choose_verb, find_action, is_done_to, read_intent
+from registry.imports.openapi.url_paths import PathSegment
+from registry.imports.openapi.verbs import OperationIntent, choose_verb, find_action, is_done_to, read_intent
 from registry.text.tool_name_words import VERBS, is_plural, is_verb, split_name, to_singular
 
 MAX_LEVELS = 3  # of resources in a path, counted from the last one
@@ -52,7 +52,7 @@ def parse_routes(routes: Sequence[NamedRoute]) -> dict[str, ParsedToolName]:
     return _tell_apart(_resolve(parsed, plain), {route.name: route for route in routes})
 
 
-def _are_functions(all_segments: Sequence[Sequence[Segment]]) -> bool:
+def _are_functions(all_segments: Sequence[Sequence[PathSegment]]) -> bool:
     """Return whether most paths are the name of a function: /sendMessage, /setChatTitle."""
     named = [len(each) == 1 and len(each[0].words) > 1 and is_verb(each[0].words[0]) for each in all_segments]
     return len(named) >= url_paths.MIN_SHARED and sum(named) > len(named) / 2
@@ -69,7 +69,7 @@ def choose_tool_name(route: NamedRoute) -> str:
 class _RouteReader:
     """Reads the name of one operation, with what is said about it or only by its path and method."""
 
-    def __init__(self, route: NamedRoute, segments: Sequence[Segment], methods: set[str], *, is_rpc: bool) -> None:
+    def __init__(self, route: NamedRoute, segments: Sequence[PathSegment], methods: set[str], *, is_rpc: bool) -> None:
         self._route = route
         self._segments = segments
         self._methods = methods
@@ -95,7 +95,7 @@ class _RouteReader:
         if self._route.method != "GET" and verb != "list" and is_done_to(levels[-1], verb):
             if len(levels) > 1 and len(levels[-1]) == 1:  # POST /payments/{id}/captures, "Capture a payment"
                 return self._build(levels[:-1], verb)
-            verb = self._choose_verb(Intent())  # POST /task_assignments, "Assign a task"
+            verb = self._choose_verb(OperationIntent())  # POST /task_assignments, "Assign a task"
         if len(levels) > 1 < len(levels[-1]) and levels[-1][0] in PREPOSITIONS:  # POST /email/withTemplate
             return self._build(levels[:-1], verb, levels[-1])
         if len(levels) > 1 and levels[-1] == ("all",) and self._route.method == "GET":  # GET /listings/all
@@ -109,11 +109,11 @@ class _RouteReader:
         levels = url_paths.name_levels(self._segments)
         if not levels:
             return self._read_without_path()
-        verb = self._choose_verb(Intent())
+        verb = self._choose_verb(OperationIntent())
         last = self._segments[-1]
         return self._build([*levels, last.action] if last.action else levels, verb)
 
-    def _choose_verb(self, intent: Intent) -> str:
+    def _choose_verb(self, intent: OperationIntent) -> str:
         words = next((each.words for each in reversed(self._segments) if each.words), ("",))
         lists = self._route.lists or (not self._is_item and is_plural(words[-1]))
         return choose_verb(

@@ -74,7 +74,7 @@ def _clean_name(wire_name: str) -> str:
 def _name_characters(text: str) -> str:
     """Return the names of characters without letters: < is less_than_sign."""
     names = " ".join(unicodedata.name(character, f"character {ord(character):x}") for character in text[:3])
-    return _OTHER.sub("_", names).strip("_").lower() or "empty"
+    return _OTHER.sub("_", names.replace("-", " ")).strip("_").lower() or "empty"
 
 
 def list_parameters(levels: list[Located], references: References) -> list[Located]:

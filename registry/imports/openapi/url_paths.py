@@ -25,7 +25,7 @@ _GENERIC = frozenset(("api", "apis", "rest", "json", "rpc", "jsonrpc", "ajax")) 
 
 
 @dataclass(frozen=True, slots=True)
-class Segment:
+class PathSegment:
     """One part of a path: its words, or none for a placeholder.
 
     `action` follows a colon, as in items:batchGet. `is_dotted`: it follows a dot, as postMessage in chat.postMessage.
@@ -37,7 +37,7 @@ class Segment:
     is_dotted: bool = False
 
 
-def split_paths(paths: Mapping[str, str]) -> dict[str, list[Segment]]:
+def split_paths(paths: Mapping[str, str]) -> dict[str, list[PathSegment]]:
     """Return {name: segments} of {name: path}, without what all paths of the document share."""
     segments = {name: _split_path(path) for name, path in paths.items()}
     shared = _count_shared([each for each in segments.values() if each])
@@ -64,8 +64,8 @@ def list_placeholders(path: str) -> list[Words]:
     return [tuple(split_name(each)) for each in _PLACEHOLDER.findall(path)]
 
 
-def _split_path(path: str) -> list[Segment]:
-    segments: list[Segment] = []
+def _split_path(path: str) -> list[PathSegment]:
+    segments: list[PathSegment] = []
     path, _, fragment = path.partition("#")
     path, _, query = path.partition("?")
     for part in path.split("/"):
@@ -76,29 +76,29 @@ def _split_path(path: str) -> list[Segment]:
         if placeholder := _PLACEHOLDER.search(text):  # also {id}.json and v{version}
             if segments and segments[-1].words == ("id",):  # /leases/id/{id}
                 segments.pop()
-            segments.append(Segment((), placeholder[0].strip("{}"), actions))
+            segments.append(PathSegment((), placeholder[0].strip("{}"), actions))
         elif text and not is_version(text) and (segments or text.lower() not in _GENERIC):
             segments += _split_dots(text, actions)
     if method := _METHOD_IN_QUERY.search(query):
         segments += _split_dots(method[1], ())
     if segments and (last := path.rstrip("/").rpartition("/")[2]).isdigit():  # /documents/1, an example
-        segments.append(Segment((), last))
+        segments.append(PathSegment((), last))
     if segments and "=" not in fragment and (words := tuple(split_name(fragment))):  # how documents tell them apart
         segments[-1] = replace(segments[-1], action=words)
     return segments
 
 
-def _split_dots(text: str, action: Words) -> list[Segment]:
+def _split_dots(text: str, action: Words) -> list[PathSegment]:
     """Return the segments of a text with dots: the method of a service, as chat.postMessage, or only a name."""
     labels = text.split(".")
     if len(labels) == 1 or not all(map(_LABEL.fullmatch, labels)):
         words = tuple(split_name(text))
-        return [Segment(words, action=action)] if words or action else []
-    split = [Segment(tuple(split_name(label)), is_dotted=index > 0) for index, label in enumerate(labels)]
+        return [PathSegment(words, action=action)] if words or action else []
+    split = [PathSegment(tuple(split_name(label)), is_dotted=index > 0) for index, label in enumerate(labels)]
     return [each for each in split if each.words]
 
 
-def _count_shared(all_segments: list[list[Segment]]) -> int:
+def _count_shared(all_segments: list[list[PathSegment]]) -> int:
     """Return how many segments all paths begin with, and none ends in."""
     if len(all_segments) < MIN_SHARED:
         return 0
@@ -111,7 +111,7 @@ def _count_shared(all_segments: list[list[Segment]]) -> int:
     return count
 
 
-def _find_prefix(all_segments: Sequence[Sequence[Segment]]) -> Words:
+def _find_prefix(all_segments: Sequence[Sequence[PathSegment]]) -> Words:
     """Return the first words of most paths, if they never name a resource: /catalog/skus but no /catalog/{id}."""
     if len(all_segments) < MIN_SHARED:
         return ()
@@ -122,7 +122,7 @@ def _find_prefix(all_segments: Sequence[Sequence[Segment]]) -> Words:
     return words if count >= SCOPE_SHARE * len(all_segments) and is_namespace else ()
 
 
-def _find_scope(all_segments: Iterable[Sequence[Segment]]) -> Words:
+def _find_scope(all_segments: Iterable[Sequence[PathSegment]]) -> Words:
     """Return the first words of most paths if an id and another resource follow them: /accounts/{id}/envelopes."""
     listed = [each for each in all_segments if each]
     firsts = Counter(each[0].words for each in listed if _has_scope(each))
@@ -132,11 +132,11 @@ def _find_scope(all_segments: Iterable[Sequence[Segment]]) -> Words:
     return words if count >= SCOPE_SHARE * len(listed) else ()
 
 
-def _has_scope(segments: Sequence[Segment]) -> bool:
+def _has_scope(segments: Sequence[PathSegment]) -> bool:
     return len(segments) > 2 and bool(segments[0].words and segments[1].placeholder and segments[2].words)
 
 
-def _drop_scope(segments: list[Segment], scope: Words) -> list[Segment]:
+def _drop_scope(segments: list[PathSegment], scope: Words) -> list[PathSegment]:
     if scope and _has_scope(segments) and segments[0].words == scope:
         segments = segments[2:]
     words = [each.words for each in segments[:2]]
@@ -145,7 +145,7 @@ def _drop_scope(segments: list[Segment], scope: Words) -> list[Segment]:
     return segments
 
 
-def name_levels(segments: Sequence[Segment]) -> list[Words]:
+def name_levels(segments: Sequence[PathSegment]) -> list[Words]:
     """Return the resources of segments, each in the singular and without the words of the one above."""
     levels: list[Words] = []
     for segment in segments:

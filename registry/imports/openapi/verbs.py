@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from core.text.english import ARTICLES, COMMON_VERBS, NOUN_LIKE_VERBS, PREPOSITIONS, READ_VERBS
 from registry.imports.op_names import BATCH_WORDS, Words, to_singular
-from registry.imports.openapi.url_paths import Segment
+from registry.imports.openapi.url_paths import PathSegment
 from registry.text import tool_name_words
 from registry.text.harmful_verbs import HARMFUL_NOUN_LIKE_VERBS, HARMFUL_VERBS
 from registry.text.tool_name_words import VERBS, find_verb, is_plural, is_verb, split_name
@@ -33,7 +33,7 @@ _LIST_OF = re.compile(r"\w+\s+(?:(?:an?|the|all)\s+)?(?:\w+\s+)?list of\b|\w+\s+
 
 
 @dataclass(frozen=True, slots=True)
-class Intent:
+class OperationIntent:
     """What an operation does, by its operationId and its summary.
 
     `verb` is its verb, "" if neither has one; `is_from_id`: the operationId has it. `opening` are the verbs that they
@@ -51,7 +51,7 @@ class Intent:
     text: Words = ()
 
 
-def read_intent(method: str, operation_id: str, summary: str, nouns: Collection[str] = ()) -> Intent:
+def read_intent(method: str, operation_id: str, summary: str, nouns: Collection[str] = ()) -> OperationIntent:
     """Return what operationId and summary say. An operationId that only repeats the method says nothing.
 
     `nouns` are the words of the path, in the singular: the issue of issueEditComment is no verb.
@@ -64,15 +64,15 @@ def read_intent(method: str, operation_id: str, summary: str, nouns: Collection[
     is_about_all = "all" in words or "all" in text
     opening = {said, verb} - {""}
     if others[:1] in (("or",), ("and",)):  # create or update, which is what PUT does
-        return Intent("", False, opening, words=words, text=text)
+        return OperationIntent("", False, opening, words=words, text=text)
     if not verb or verb == method.lower() != "get":
         verb = said if _is_verb_of_summary(said, text) else ""
         lists = verb == "list" or (verb in ("get", "return") and is_list)
-        return Intent(verb, False, opening, lists, is_about_all, words=words, text=text)
+        return OperationIntent(verb, False, opening, lists, is_about_all, words=words, text=text)
     has_id = "by" in others or "id" in others
     gets = COMMON_VERBS.get(verb, verb) == "get"
     lists = verb == "list" or (gets and (is_list or (not has_id and _names_several(others))))
-    return Intent(verb, True, opening, lists, is_about_all, _names_several(others), words, text)
+    return OperationIntent(verb, True, opening, lists, is_about_all, _names_several(others), words, text)
 
 
 def _find_id_verb(operation_id: str, method: str, nouns: Collection[str]) -> tuple[str, Words]:
@@ -108,7 +108,7 @@ def _is_verb_of_summary(word: str, text: Words) -> bool:
     return word not in _NOUN_LIKE or is_object
 
 
-def find_action(method: str, segments: Sequence[Segment], intent: Intent, *, is_rpc: bool) -> Words | None:
+def find_action(method: str, segments: Sequence[PathSegment], intent: OperationIntent, *, is_rpc: bool) -> Words | None:
     """Return the words of the last segment if it says what is done: /orders/{id}/cancel, /users/search, /users.list.
 
     `is_rpc`: the paths of the document are names of functions.
@@ -140,7 +140,7 @@ def _is_phrase(words: Words, text: Words) -> bool:
     return any(tuple(within[at : at + len(keys)]) == keys for at in range(1, len(within)))
 
 
-def _ends_in_verb(words: Words, intent: Intent) -> bool:
+def _ends_in_verb(words: Words, intent: OperationIntent) -> bool:
     """Return whether the last word is the verb: users_list or contact_create, but not price_list."""
     last = words[-1]
     if last in _NOUN_LIKE:
@@ -148,7 +148,7 @@ def _ends_in_verb(words: Words, intent: Intent) -> bool:
     return last == intent.verb or not intent.is_from_id
 
 
-def _is_single_action(method: str, segments: Sequence[Segment], verb: str, intent: Intent) -> bool:
+def _is_single_action(method: str, segments: Sequence[PathSegment], verb: str, intent: OperationIntent) -> bool:
     if is_plural(verb):
         return False
     is_confirmed = verb in intent.opening
@@ -177,7 +177,7 @@ def is_done_to(resource: Words, verb: str) -> bool:
 
 
 def choose_verb(
-    method: str, intent: Intent, *, is_item: bool, lists: bool, methods: Collection[str], is_write: bool
+    method: str, intent: OperationIntent, *, is_item: bool, lists: bool, methods: Collection[str], is_write: bool
 ) -> str:
     """Return the verb: that of the intent if it fits the method and says more, else the method's.
 

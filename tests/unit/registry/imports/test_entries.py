@@ -72,7 +72,8 @@ def test_notes_list_alternative_arguments(schema: dict[str, Any], notes: str | N
         ("get_user", {"get_user", "sales_crm_get_user"}, "sales_crm_get_user_2"),
         ("get_user", {"get_user", "sales_crm_get_user", "sales_crm_get_user_2"}, "sales_crm_get_user_3"),
         ("a b&c", set(), "a_b_c"),
-        ("天气", set(), "tool"),
+        ("天气", set(), "tian_qi"),
+        ("***", set(), "tool"),
         ("n" * 200, set(), "n" * 64),
         (
             "get_the_orders_of_all_customers_of_a_region_that_were_not_delivered_yet",
