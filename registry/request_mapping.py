@@ -12,12 +12,14 @@ import jsonschema_rs
 METHODS = ("GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE")
 READ_METHODS = ("GET", "HEAD", "OPTIONS")  # which by HTTP's rules change nothing
 LOCATIONS = ("path", "query", "header", "cookie")
-# The styles that OpenAPI 3.1 allows for each location; the first is the default.
-STYLES = {
-    "path": ("simple", "label", "matrix"),
-    "query": ("form", "spaceDelimited", "pipeDelimited", "deepObject"),
-    "header": ("simple",),
-    "cookie": ("form",),
+# The styles for each location; the first is the default. They are those of OpenAPI 3, and the delimiters of Swagger
+# 2.0, which it allows everywhere, with tabs; "cookie" is of OpenAPI 3.2: values that are not encoded.
+_DELIMITED = ("spaceDelimited", "pipeDelimited", "tabDelimited")
+STYLES: dict[str, tuple[str, ...]] = {
+    "path": ("simple", "label", "matrix", *_DELIMITED),
+    "query": ("form", *_DELIMITED, "deepObject"),
+    "header": ("simple", *_DELIMITED),
+    "cookie": ("form", "cookie"),
 }
 JSON_TYPE = "application/json"
 FORM_TYPE = "application/x-www-form-urlencoded"
@@ -53,6 +55,7 @@ SCHEMA: dict[str, Any] = {
                     "style": _STYLE,
                     "explode": {"type": "boolean"},
                     "allow_reserved": {"type": "boolean"},
+                    "greedy": {"type": "boolean"},
                     "content_type": _MEDIA_TYPE,
                 },
                 "required": ["name", "in"],
@@ -64,6 +67,8 @@ SCHEMA: dict[str, Any] = {
             "properties": {
                 "content_type": _MEDIA_TYPE,
                 "argument": _ARGUMENT,
+                "is_text": {"type": "boolean"},
+                "additional": {"type": "boolean"},
                 "properties": {
                     "type": "object",
                     "additionalProperties": {
@@ -80,12 +85,13 @@ SCHEMA: dict[str, Any] = {
                 },
             },
             "required": ["content_type"],
-            "oneOf": [{"required": ["argument"]}, {"required": ["properties"]}],
+            "anyOf": [{"required": ["argument"]}, {"required": ["properties"]}],
             "additionalProperties": False,
         },
-        "accept": {"type": "string", "maxLength": 200},
+        "accept": {"type": "string", "maxLength": 500},
         "headers": {"type": "object", "additionalProperties": {"type": "string", "maxLength": 1000}},
         "query": {"type": "object", "additionalProperties": {"type": "string", "maxLength": 1000}},
+        "query_string": {"type": "string", "pattern": r"^[!-\"$-~]*$", "maxLength": 2000},
     },
     "required": ["method", "path"],
     "additionalProperties": False,
@@ -96,7 +102,8 @@ SCHEMA: dict[str, Any] = {
 class Parameter:
     """One argument in the path, the query, a header or a cookie. Styles are those of OpenAPI 3.1.
 
-    `content_type` is set if the value is sent in that format, such as JSON, instead of in a style.
+    `content_type` is set if the value is sent in that format, such as JSON, instead of in a style. `is_greedy`: the
+    value is several segments of the path, so that its slashes stay.
     """
 
     argument: str
@@ -106,6 +113,7 @@ class Parameter:
     explode: bool
     allow_reserved: bool = False
     content_type: str = ""
+    is_greedy: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,18 +130,24 @@ class BodyProperty:
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """The body: one argument as it is, or an object with a property for each argument."""
+    """The body: one argument as it is, or an object with a property for each argument.
+
+    With an argument, `properties` say how some of its members are sent. `is_text`: the argument is sent as text,
+    although its content type is not one. `has_additional`: arguments that the mapping does not name are also properties.
+    """
 
     content_type: str
     argument: str = ""
     properties: tuple[BodyProperty, ...] = ()
+    is_text: bool = False
+    has_additional: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class RequestMapping:
     """Which request an op sends. The path is below the connection's base URL and has {names} of path parameters.
 
-    `headers` and `query` are the same in every call.
+    `headers` and `query` are the same in every call, and so is `query_string`, which is sent as it is written.
     """
 
     method: str
@@ -143,6 +157,7 @@ class RequestMapping:
     accept: str = JSON_TYPE
     headers: Mapping[str, str] = field(default_factory=dict)
     query: Mapping[str, str] = field(default_factory=dict)
+    query_string: str = ""
 
 
 def parse_mapping(value: Mapping[str, Any]) -> RequestMapping:
@@ -156,6 +171,7 @@ def parse_mapping(value: Mapping[str, Any]) -> RequestMapping:
         value.get("accept") or JSON_TYPE,
         value.get("headers", {}),
         value.get("query", {}),
+        value.get("query_string", ""),
     )
 
 
@@ -169,6 +185,7 @@ def _parse_parameter(value: Mapping[str, Any]) -> Parameter:
         value.get("explode", style == "form"),
         value.get("allow_reserved", False),
         value.get("content_type", ""),
+        value.get("greedy", False),
     )
 
 
@@ -184,7 +201,13 @@ def _parse_body(value: Mapping[str, Any]) -> Body:
         )
         for argument, each in value.get("properties", {}).items()
     )
-    return Body(value["content_type"], value.get("argument", ""), tuple(properties))
+    return Body(
+        value["content_type"],
+        value.get("argument", ""),
+        tuple(properties),
+        value.get("is_text", False),
+        value.get("additional", False),
+    )
 
 
 def find_problems(value: Any, arguments: Collection[str]) -> list[str]:
@@ -203,8 +226,8 @@ def list_arguments(mapping: RequestMapping) -> list[str]:
     """Return the arguments that a mapping sends."""
     names = [parameter.argument for parameter in mapping.parameters]
     if mapping.body:
-        names += [mapping.body.argument] if mapping.body.argument else []
-        names += [each.argument for each in mapping.body.properties]
+        is_whole = bool(mapping.body.argument)  # then properties are its members
+        names += [mapping.body.argument] if is_whole else [each.argument for each in mapping.body.properties]
     return names
 
 
@@ -235,6 +258,8 @@ def _find_parameter_problems(mapping: RequestMapping) -> list[str]:
             problems.append(
                 f"{parameter.name} cannot have the style {parameter.style}. In a {parameter.location}: {styles}."
             )
+        if parameter.is_greedy and parameter.location != "path":
+            problems.append(f"{parameter.name} cannot be greedy: only a parameter in the path can.")
         if parameter.location == "header" and not is_header_allowed(parameter.name):
             problems.append(f"An argument cannot set the header {parameter.name}.")
     problems += [f"An op cannot set the header {name}." for name in mapping.headers if not is_header_allowed(name)]

@@ -46,6 +46,7 @@ pytest_plugins = [
     "tests.support.chat.malformed_streams",
     *(["tests.support.chat.chat"] if apps.is_installed("chat") and apps.is_installed("workspace") else []),
     "tests.support.upstreams.http_upstream",
+    "tests.support.upstreams.imported_service",
     "tests.support.upstreams.mcp_listing",
     "tests.support.upstreams.mcp_programs",
     "tests.support.upstreams.mcp_upstream",

@@ -16,6 +16,7 @@ from core.text import json_pointer
 MAX_DEPTH = 32
 MAX_VALUES = 10_000
 MAX_INTEGER = 2**53 - 1  # beyond it doubles lose digits (RFC 7493 section 2.2)
+MAX_INT64 = 2**63 - 1
 MAX_DIGITS = 4_300  # more take Python too long (sys.get_int_max_str_digits)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _NO_JSON = ("Type is not JSON serializable", "Dict key must be")  # what orjson says of values of other types
@@ -33,13 +34,14 @@ class Limits:
     """How many values a text may have, and the largest integer; None for any that Python reads."""
 
     values: int = MAX_VALUES
-    integer: int | None = MAX_INTEGER
+    integer: int | None = MAX_INT64
 
 
+# Services have ids of 64 bits, and the canonical form keeps integers of any length.
 REQUEST_LIMITS = Limits()
 
 # Services answer long lists, and ids of 64 bits. Nothing hashes or compares them.
-ANSWER_LIMITS = Limits(values=200_000, integer=2**63 - 1)
+ANSWER_LIMITS = Limits(values=200_000)
 
 # What admins and documents write about an op: a release holds integers of any length (see core.text.json_text).
 CONTENT_LIMITS = Limits(integer=None)
@@ -60,7 +62,7 @@ def parse(raw: bytes, limits: Limits = REQUEST_LIMITS) -> Any:
     """Parse one JSON text strictly.
 
     Besides syntax errors it refuses bytes that are not UTF-8, duplicate keys, NaN and infinities, integers over the
-    limit (by default those that no double can represent exactly), floats beyond the range of doubles, NUL characters,
+    limit (by default those of more than 64 bits), floats beyond the range of doubles, NUL characters,
     lone surrogates, more than 32 levels, and more values than the limit (by default 10,000).
 
     Raises NotStrictJSON, and no other error, for any bytes.

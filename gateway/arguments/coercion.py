@@ -9,10 +9,13 @@ from datetime import datetime
 from typing import Any
 
 from core.text import english, json_text
+from registry.jsonschema import dialect
 from registry.jsonschema.dialect import VALUE_ALIASES, Schema
 
 _DATE_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ].{2,40}")
 
+_DIGITS = re.compile(r"-?[0-9]{16,}", re.ASCII)
+_MAX_PARTS_DEPTH = 4
 _SEPARATOR = re.compile(r"[,;|&]|\band\b")  # of values in one text
 
 
@@ -57,22 +60,51 @@ def translate_values(schema: Schema, value: Any, within: str = "") -> list[str]:
     return warnings
 
 
-def convert_whole_numbers(schema: Schema, value: Any) -> Any:
-    """Convert 5.0 to 5 wherever the schema has an integer: JSON has one number type, Python has two."""
+def convert_whole_numbers(schema: Schema, value: Any, root: Schema | None = None) -> Any:
+    """Convert 5.0 to 5 wherever the schema has an integer: JSON has one number type, Python has two.
+
+    Integers over 2^53 - 1 can also be sent as text: many clients cannot write them as numbers without losing digits.
+    """
+    root = schema if root is None else root
     if isinstance(value, float):
         is_whole = value.is_integer() and abs(value) <= json_text.MAX_INTEGER and "integer" in str(schema.get("type"))
         return int(value) if is_whole else value
+    if isinstance(value, str):
+        return _read_large_integer(value) if _takes_numbers_only(dialect.dereference(root, schema), root) else value
+    if not isinstance(value, dict | list):
+        return value
+    schema = dialect.dereference(root, schema)
     if isinstance(value, list) and isinstance(items := schema.get("items"), dict):
-        return [convert_whole_numbers(items, item) for item in value]
+        return [convert_whole_numbers(items, item, root) for item in value]
     if isinstance(value, dict):
         subschemas = {
             name: subschema for name, subschema in schema.get("properties", {}).items() if isinstance(subschema, dict)
         }
         return {
-            name: convert_whole_numbers(subschemas[name], item) if name in subschemas else item
+            name: convert_whole_numbers(subschemas[name], item, root) if name in subschemas else item
             for name, item in value.items()
         }
     return value
+
+
+def _takes_numbers_only(schema: Schema, root: Schema) -> bool:
+    """Return whether a schema takes numbers and no texts, by its type or by the types of its parts."""
+    types = _list_types(schema, root)
+    return bool(types & {"integer", "number"}) and "string" not in types
+
+
+def _list_types(schema: Schema, root: Schema, depth: int = 0) -> frozenset[str]:
+    kinds = schema.get("type")
+    types = {kinds} if isinstance(kinds, str) else set(kinds or ())
+    for part in dialect.iter_in_place_subschemas(schema) if not types and depth < _MAX_PARTS_DEPTH else ():
+        types |= _list_types(dialect.dereference(root, part), root, depth + 1) or {"string"}  # unknown: any type
+    return frozenset(types)
+
+
+def _read_large_integer(text: str) -> str | int:
+    if not _DIGITS.fullmatch(text) or len(text) > json_text.MAX_DIGITS:
+        return text
+    return number if abs(number := int(text)) > json_text.MAX_INTEGER else text
 
 
 def fill_defaults(schema: Schema, instance: Any) -> None:
@@ -85,7 +117,8 @@ def fill_defaults(schema: Schema, instance: Any) -> None:
     for name, argument in schema.get("properties", {}).items():
         if not isinstance(argument, dict):
             continue
-        if name not in instance and "default" in argument:
+        # An empty text says nothing, and many services read it as a search for nothing.
+        if name not in instance and argument.get("default") not in (None, ""):
             instance[name] = copy.deepcopy(argument["default"])
         elif name in instance:
             fill_defaults(argument, instance[name])

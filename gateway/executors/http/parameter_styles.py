@@ -14,7 +14,8 @@ from gateway.contracts.errors import FieldError, InvalidRequestError, describe_i
 
 # Reserved characters that cannot end or split a query, so that allow_reserved cannot add a parameter.
 QUERY_RESERVED = ":/?@!$'()*,;"
-_DELIMITERS = {"form": ",", "spaceDelimited": "%20", "pipeDelimited": "%7C"}
+_DELIMITERS = {"spaceDelimited": "%20", "pipeDelimited": "%7C", "tabDelimited": "%09"}
+_PLAIN_DELIMITERS = {"spaceDelimited": " ", "pipeDelimited": "|", "tabDelimited": "\t"}
 Encode = Callable[[str], str]
 
 
@@ -39,7 +40,23 @@ def format_path_value(name: str, value: Any, style: str, *, explode: bool) -> st
         return "." + format_simple(value, explode=explode, separator="." if explode else ",")
     if style == "matrix":
         return _format_matrix(name, value, explode=explode)
-    return format_simple(value, explode=explode)
+    return format_simple(value, explode=explode, separator=_DELIMITERS.get(style, ","))
+
+
+def format_segments(value: Any) -> str:
+    """Return what replaces a greedy {name} in a path: each segment encoded, without a slash at the beginning."""
+    texts = [to_text(item) for item in value] if isinstance(value, list) else to_text(value).lstrip("/").split("/")
+    return "/".join(map(encode, texts))
+
+
+def join_plain(value: list[Any], style: str) -> str:
+    """Return the items of a list as one text, without encoding."""
+    return _PLAIN_DELIMITERS.get(style, ",").join(to_text(item) for item in value if item is not None)
+
+
+def format_header_value(value: Any, style: str, *, explode: bool) -> str:
+    """Return the text of a header."""
+    return format_simple(value, explode=explode, separator=_PLAIN_DELIMITERS.get(style, ","), encoder=str)
 
 
 def format_simple(value: Any, *, explode: bool, separator: str = ",", encoder: Encode = encode) -> str:

@@ -4,11 +4,11 @@ import base64
 import re
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any
 
-import orjson
-
+from core.text import json_text
 from gateway.contracts.errors import InvalidRequestError
 from gateway.executors.http import parameter_styles
 from gateway.executors.http.parameter_styles import UnsendableArgument
@@ -66,11 +66,17 @@ def get_base_type(content_type: str) -> str:
     return content_type.partition(";")[0].strip().lower()
 
 
-def build_body(body: Body, args: Mapping[str, Any], load_file: LoadFile) -> Encoded | None:
-    """Return the content type and the body; None if no argument of it was sent. Raises UnsendableArgument."""
+def build_body(
+    body: Body, args: Mapping[str, Any], load_file: LoadFile, additional: Mapping[str, Any] = MappingProxyType({})
+) -> Encoded | None:
+    """Return the content type and the body; None if no argument of it was sent. Raises UnsendableArgument.
+
+    `additional` are properties that the mapping does not name.
+    """
     if body.argument:
         return _encode_argument(body, args[body.argument], load_file) if body.argument in args else None
     values = {each: args[each.argument] for each in body.properties if each.argument in args}
+    values |= {BodyProperty(name, name): value for name, value in additional.items()}
     if not values and not is_json_type(body.content_type):
         return None
     base = get_base_type(body.content_type)
@@ -81,29 +87,35 @@ def build_body(body: Body, args: Mapping[str, Any], load_file: LoadFile) -> Enco
         return body.content_type, "&".join(pairs).encode()
     # Types without their own rules also get an object as JSON.
     members = {each.name: _load_text(each, value, load_file) for each, value in values.items()}
-    return body.content_type, orjson.dumps(members)
+    return body.content_type, json_text.dump(members)
 
 
 def _encode_argument(body: Body, value: Any, load_file: LoadFile) -> Encoded:
     base = get_base_type(body.content_type)
     if is_json_type(base):
-        return body.content_type, orjson.dumps(value)
+        return body.content_type, json_text.dump(value)
     if base in (FORM_TYPE, MULTIPART_TYPE) and isinstance(value, dict):
-        properties = {BodyProperty(body.argument, name): each for name, each in value.items() if each is not None}
+        members = {each.name: replace(each, argument=body.argument) for each in body.properties}
+        properties = {
+            members.get(name) or BodyProperty(body.argument, name): each
+            for name, each in value.items()
+            if each is not None
+        }
         if base == MULTIPART_TYPE:
             return _encode_multipart(properties, load_file)
         pairs = [pair for each, item in properties.items() for pair in _format_form_pairs(each, item)]
         return body.content_type, "&".join(pairs).encode()
-    if base.startswith("text/") or base.endswith("xml"):
+    if body.is_text or base.startswith("text/") or base.endswith("xml"):
         return body.content_type, parameter_styles.to_text(value).encode()
-    return body.content_type, _load(BodyProperty(body.argument, body.argument), value, load_file)[2]
+    _, content_type, content = _load(BodyProperty(body.argument, body.argument), value, load_file)
+    return content_type if "*" in base else body.content_type, content
 
 
 def _format_form_pairs(each: BodyProperty, value: Any) -> list[str]:
     if value is None:
         return []
     if is_json_type(each.content_type):
-        value = orjson.dumps(value).decode()
+        value = json_text.dump(value).decode()
     return parameter_styles.format_pairs(each.name, value, each.style, explode=each.explode)
 
 
@@ -117,15 +129,17 @@ def _encode_multipart(values: Mapping[BodyProperty, Any], load_file: LoadFile) -
 
 def _iterate_parts(each: BodyProperty, value: Any, load_file: LoadFile) -> Iterator[Part]:
     """Yield a part for the value, or for each item of a list (RFC 7578 section 4.3)."""
-    if isinstance(value, list) and not is_json_type(each.content_type):
+    if isinstance(value, list) and not each.explode and not each.is_file and not is_json_type(each.content_type):
+        yield Part(each.name, parameter_styles.join_plain(value, each.style).encode(), each.content_type)
+    elif isinstance(value, list) and not is_json_type(each.content_type):
         for item in value:
             yield from _iterate_parts(each, item, load_file)
     elif each.is_file:
         name, content_type, content = _load(each, value, load_file)
-        yield Part(each.name, content, content_type, name)
+        yield Part(each.name, content, content_type or each.content_type, name)
     else:
         is_json = isinstance(value, dict | list) or is_json_type(each.content_type)
-        content = orjson.dumps(value) if is_json else parameter_styles.to_text(value).encode()
+        content = json_text.dump(value) if is_json else parameter_styles.to_text(value).encode()
         yield Part(each.name, content, each.content_type or (JSON_TYPE if is_json else ""))
 
 

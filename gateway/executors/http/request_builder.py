@@ -4,20 +4,21 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
-from urllib.parse import unquote, urlsplit, urlunsplit
+from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
 from gateway.executors.http import parameter_styles, request_body
 from gateway.executors.http.parameter_styles import UnsendableArgument, build_invalid_args_error
 from gateway.executors.http.request_body import LoadFile
 from gateway.executors.remote.credentials import BuiltRequest
 from registry.catalog.connections import ConnectionConfig
-from registry.request_mapping import Parameter, RequestMapping
+from registry.request_mapping import Parameter, RequestMapping, list_arguments
 
 _PLACEHOLDER = re.compile(r"\{([^{}/]+)\}")
 _SEPARATOR = re.compile(r"[/\\]")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _MAX_DECODINGS = 5  # servers and proxies in a row that each decode a path once more
 _HEADER_VALUE = re.compile(r"[\x20-\x7e\t]*")
+_COOKIE_CHARACTERS = "!#$%&'()*+-./:<=>?@[]^_`{|}~,"
 _EMPTY_BODY_METHODS = frozenset({"POST", "PUT", "PATCH"})
 
 
@@ -30,7 +31,7 @@ def fill_path(template: str, texts: dict[str, str], arguments: dict[str, str]) -
     for segment in template.split("/"):
         names = _PLACEHOLDER.findall(segment)
         filled = _PLACEHOLDER.sub(lambda match: texts[match[1]], segment)
-        if names and _is_dots(filled):
+        if names and any(map(_is_dots, filled.split("/"))):  # a greedy value is several segments
             raise _build_dots_error(arguments[names[0]])
         segments.append(filled)
     return "/".join(segments)
@@ -40,7 +41,10 @@ def format_path_parameter(parameter: Parameter, value: Any) -> str:
     """Return the encoded text of a path parameter. Raises UnsendableArgument."""
     for text in _iterate_texts(value):
         _check_text(parameter.argument, text)
-    encoded = parameter_styles.format_path_value(parameter.name, value, parameter.style, explode=parameter.explode)
+    if parameter.is_greedy:
+        encoded = parameter_styles.format_segments(value)
+    else:
+        encoded = parameter_styles.format_path_value(parameter.name, value, parameter.style, explode=parameter.explode)
     if value in ("", [], {}, None) or not encoded:
         raise UnsendableArgument(parameter.argument, "empty", f"{parameter.argument} must not be empty.")
     return encoded
@@ -84,7 +88,11 @@ def build_request(
     pairs = _format_query(mapping, args)
     headers = _format_headers(mapping, args, config, problems)
     try:
-        body = request_body.build_body(mapping.body, args, load_file) if mapping.body else None
+        body = (
+            request_body.build_body(mapping.body, args, load_file, _list_additional(mapping, args))
+            if mapping.body
+            else None
+        )
     except UnsendableArgument as problem:
         problems.append(problem)
     if problems:
@@ -93,6 +101,14 @@ def build_request(
     if body is None or (body[1] == b"{}" and mapping.method not in _EMPTY_BODY_METHODS):
         return BuiltRequest(mapping.method, url, headers)
     return BuiltRequest(mapping.method, url, headers | {"content-type": body[0]}, body[1])
+
+
+def _list_additional(mapping: RequestMapping, args: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the args that the mapping does not name, if the body takes them."""
+    if mapping.body is None or not mapping.body.has_additional:
+        return {}
+    named = frozenset(list_arguments(mapping))
+    return {name: value for name, value in args.items() if name not in named}
 
 
 def _format_path_texts(
@@ -119,7 +135,8 @@ def _fill_path(mapping: RequestMapping, texts: dict[str, str]) -> str:
 
 
 def _format_query(mapping: RequestMapping, args: Mapping[str, Any]) -> list[str]:
-    pairs = [
+    pairs = [mapping.query_string] if mapping.query_string else []
+    pairs += [
         pair
         for name, text in mapping.query.items()
         for pair in parameter_styles.format_pairs(name, text, "form", explode=True)
@@ -138,13 +155,19 @@ def _format_headers(
         if args.get(parameter.argument) is None:
             continue
         value = _apply_content_type(parameter, args[parameter.argument])
-        text = parameter_styles.format_simple(value, explode=parameter.explode, encoder=str).strip(" \t")
+        text = parameter_styles.format_header_value(value, parameter.style, explode=parameter.explode).strip(" \t")
         if _HEADER_VALUE.fullmatch(text):
             headers[parameter.name.lower()] = text
         else:
             message = f"{parameter.argument} must be one line of ASCII characters."
             problems.append(UnsendableArgument(parameter.argument, "header_value", message))
-    cookies = [pair for each in _list_parameters(mapping, "cookie") for pair in _format_pairs(each, args)]
+    cookies = [
+        pair
+        for each in _list_parameters(mapping, "cookie")
+        for pair in _format_pairs(
+            each, args, _encode_plain_cookie if each.style == "cookie" else parameter_styles.encode
+        )
+    ]
     # Last, because an argument must not replace what an administrator set.
     fixed = {name.lower(): value for name, value in [*config.headers.items(), *mapping.headers.items()]}
     return headers | ({"cookie": "; ".join(cookies)} if cookies else {}) | fixed
@@ -159,6 +182,11 @@ def _format_pairs(
     return parameter_styles.format_pairs(
         parameter.name, value, parameter.style, explode=parameter.explode, encoder=encoder
     )
+
+
+def _encode_plain_cookie(text: str) -> str:
+    """Return a cookie's value as it is. Only what would end it, or cannot stand in a header, is encoded."""
+    return quote(text, safe=_COOKIE_CHARACTERS)
 
 
 def _apply_content_type(parameter: Parameter, value: Any) -> Any:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+from registry import request_mapping
 from registry.imports.import_source import ParsedToolName, Refusal
 from registry.imports.openapi import naming
 from registry.imports.openapi.naming import NamedRoute
@@ -21,7 +22,8 @@ from registry.imports.openapi.references import (
     References,
     ValueBudget,
 )
-from registry.imports.openapi.servers import SecurityScheme, find_base_url, find_security
+from registry.imports.openapi.security import SecurityScheme, find_security
+from registry.imports.openapi.servers import find_base_url
 from registry.text import cleanup, tool_name_words
 from registry.text.tool_name_words import split_name
 
@@ -55,7 +57,10 @@ class Operation:
 
 @dataclass(frozen=True)
 class OpenApiDocument:
-    """What a document holds. `refusals` are operations that cannot become ops, each with the reason."""
+    """What a document holds. `refusals` are operations that cannot become ops, each with the reason.
+
+    `remarks` are sentences on the document as a whole.
+    """
 
     title: str
     version: str
@@ -64,6 +69,7 @@ class OpenApiDocument:
     idempotency_header: str
     operations: tuple[Operation, ...]
     refusals: tuple[Refusal, ...]
+    remarks: tuple[str, ...] = ()
 
     @cached_property
     def names(self) -> frozenset[str]:
@@ -119,7 +125,7 @@ class _FoundOperation:
 def parse_document(
     raw: bytes, *, load: Loader | None = None, url: str = "", most_values: int = MAX_VALUES
 ) -> OpenApiDocument:
-    """Return what a document holds: OpenAPI 3.0, 3.1 or Swagger 2.0, in JSON or YAML. Raises InvalidDocument.
+    """Return what a document holds: OpenAPI 3.0, 3.1, 3.2 or Swagger 2.0, in JSON or YAML. Raises InvalidDocument.
 
     `url` is its address, `load` returns the other files that it refers to. All of them together can have `most_values`;
     with more, DocumentTooLarge is raised.
@@ -146,15 +152,18 @@ def parse_document(
             idempotency_headers.update(filter(None, [find_idempotency_header(parameters)]))
     if not mapped and not refusals:
         raise InvalidDocument("The document has no operations. Send one with paths.")
+    security, remarks = find_security(document, references, url, [found.located.value for found, _ in mapped.values()])
+    remarks += [f"The document has {key[:100]} twice. Only the last one is read." for key in budget.repeated]
     info = document.get("info") if isinstance(document.get("info"), dict) else {}
     return OpenApiDocument(
         title=cleanup.strip_blank(cleanup.strip_hidden_characters(str(info.get("title") or "")[:1000]))[:200],
         version=str(info.get("version") or "")[:60],
         base_url=find_base_url(document, url),
-        security=find_security(document, references, url),
+        security=security,
         idempotency_header=next(iter(idempotency_headers), ""),
         operations=tuple(_name_operations(mapped)),
         refusals=tuple(refusals),
+        remarks=tuple(remarks),
     )
 
 
@@ -164,7 +173,7 @@ def _check_version(document: Any) -> None:
     version = document.get("openapi", document.get("swagger"))
     if not str(version).startswith(("3.", "2.0", "2")) or version is None:
         said = f"It says {str(version)[:20]}." if version is not None else "It has neither openapi nor swagger."
-        raise InvalidDocument(f"The document is not OpenAPI 3.0 or 3.1, nor Swagger 2.0. {said}")
+        raise InvalidDocument(f"The document is not OpenAPI 3.0, 3.1 or 3.2, nor Swagger 2.0. {said}")
 
 
 def _iter_operations(
@@ -182,20 +191,29 @@ def _iter_operations(
         if not isinstance(located.value, dict):
             continue
         shared = Located(located.value.get("parameters"), located.url)
-        for key, operation in located.value.items():
-            if key.lower() not in METHODS:
-                continue
-            found = _FoundOperation(key.upper(), path, Located(operation, located.url), (shared,))
+        for method, operation in _iter_methods(located.value):
+            found = _FoundOperation(method, path, Located(operation, located.url), (shared,))
             if problem := _find_problem(found) or _find_other_server(document, found, located.value, url):
                 refusals.append(Refusal(found.name, problem))
             else:
                 yield found
 
 
+def _iter_methods(item: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield the method and the operation of each member of a path item, also of those that OpenAPI 3.2 adds."""
+    for key, operation in item.items():
+        if key.lower() in METHODS:
+            yield key.upper(), operation
+    more = item.get("additionalOperations")
+    for key, operation in more.items() if isinstance(more, dict) else ():
+        if not (key.lower() in METHODS and any(key.lower() == name.lower() for name in item)):
+            yield str(key).upper()[:40], operation
+
+
 def _find_problem(found: _FoundOperation) -> str:
     if not isinstance(found.located.value, dict):
         return "It is not an object."
-    if found.method in ("TRACE", "QUERY"):
+    if found.method not in request_mapping.METHODS:
         return f"The gateway does not send {found.method} requests."
     if "\ufffd" in found.path:
         return "Its path has a character that is not text."

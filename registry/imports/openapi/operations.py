@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from registry import request_mapping
-from registry.imports import danger
+from registry.imports import danger, fitting_values
 from registry.imports.danger import Danger
-from registry.imports.openapi import bodies, parameters, swagger, texts
-from registry.imports.openapi.bodies import BodyPlan
+from registry.imports.openapi import media_types, parameters, swagger, texts
+from registry.imports.openapi.bodies import BodyPlan, BodyReader
 from registry.imports.openapi.parameters import Argument, assign_names, build_schema
+from registry.imports.openapi.path_templates import PathTemplate, UnusablePath, parse_path
 from registry.imports.openapi.references import Located, References
 from registry.imports.openapi.schemas import SchemaConverter
 from registry.jsonschema import schema_check, validator
@@ -59,14 +60,25 @@ class OperationMapper:
     def map(self, method: str, path: str, operation: Located, all_parameters: list[Located]) -> MappedOperation:
         """Return the operation with these parameters. Raises RefusedOperation or DanglingReference."""
         uses: set[str] = set()
-        arguments = parameters.build_arguments(
-            path, self._select_parameters(all_parameters), self._converter, uses, is_swagger=self._is_swagger
-        )
-        plan = self._plan_body(method, operation, all_parameters, uses)
+        remarks: list[str] = []
+        try:
+            template = parse_path(path)
+        except UnusablePath as error:
+            raise RefusedOperation(str(error)) from None
+        reader = BodyReader(self._references, self._converter, uses)
+        selected = self._select_parameters(all_parameters, reader, remarks)
+        arguments = parameters.build_arguments(template, selected, self._converter, uses, is_swagger=self._is_swagger)
+        plan = self._plan_body(method, operation, all_parameters, reader)
         listed = [*arguments, *(plan.arguments if plan else ())]
         assign_names(listed)
-        schema, is_cut = self._build_schema(listed, uses)
-        request = _build_request(method, path, arguments, plan)
+        schema, is_cut = self._build_schema(listed, plan.additional if plan else None, uses)
+        remarks += [*(plan.remarks if plan else ()), *fitting_values.drop_unfit_defaults(schema)]
+        if is_cut:
+            remarks.append("Its args refer to large schemas, whose deepest parts accept any value.")
+        accept = media_types.build_accept(
+            texts.list_answer_types(operation, self._references, is_swagger=self._is_swagger, produces=self._produces)
+        )
+        request = _build_request(method, template, arguments, plan, accept)
         if problems := request_mapping.find_problems(request, [each.name for each in listed]):
             raise RefusedOperation(" ".join(problems))
         value = operation.value
@@ -94,16 +106,24 @@ class OperationMapper:
             request=request,
             answer=texts.outline_answer(operation, self._references, is_swagger=self._is_swagger),
             examples=_build_examples(listed, plan, schema),
-            remarks=("Its args refer to large schemas, whose deepest parts accept any value.",) if is_cut else (),
+            remarks=tuple(dict.fromkeys(remarks)),
         )
 
-    def _select_parameters(self, all_parameters: list[Located]) -> list[Located]:
-        if not self._is_swagger:
-            return all_parameters
-        return [each for each in all_parameters if each.value.get("in") not in ("body", "formData")]
+    def _select_parameters(
+        self, all_parameters: list[Located], reader: BodyReader, remarks: list[str]
+    ) -> list[Located]:
+        """Return the parameters that are not in the body. Raises RefusedOperation for one that nothing can send."""
+        selected: list[Located] = []
+        for each in all_parameters:
+            place = each.value.get("in")
+            if place == "querystring":  # OpenAPI 3.2: one parameter is the whole query
+                selected += reader.split_query(each) or _refuse_unless_optional(each, remarks)
+            elif not self._is_swagger or place not in ("body", "formData"):
+                selected.append(each)
+        return selected
 
     def _plan_body(
-        self, method: str, operation: Located, all_parameters: list[Located], uses: set[str]
+        self, method: str, operation: Located, all_parameters: list[Located], reader: BodyReader
     ) -> BodyPlan | None:
         if self._is_swagger:
             consumes = _list_texts(operation.value.get("consumes")) or self._consumes
@@ -114,14 +134,16 @@ class OperationMapper:
             body = self._references.follow(operation.value.get("requestBody"), operation.url)
         if method == "HEAD":
             return None
-        return bodies.plan_body(body, self._references, self._converter, uses)
+        return reader.plan(body)
 
-    def _build_schema(self, arguments: list[Argument], uses: set[str]) -> tuple[Schema, bool]:
-        schema, is_cut = self._converter.bundle(build_schema(arguments), uses)
+    def _build_schema(
+        self, arguments: list[Argument], additional: Schema | None, uses: set[str]
+    ) -> tuple[Schema, bool]:
+        schema, is_cut = self._converter.bundle(build_schema(arguments, additional), uses)
         problems = schema_check.find_problems(schema)
         if problems:  # each schema passes alone, but together they may be too large: keep the names only
             loose = [_loosen(each) for each in arguments]
-            schema, is_cut = build_schema(loose), True
+            schema, is_cut = build_schema(loose, None if additional is None else {}), True
             if problems := schema_check.find_problems(schema):
                 raise RefusedOperation(" ".join(problems))
         return schema, is_cut
@@ -132,32 +154,40 @@ def _loosen(argument: Argument) -> Argument:
     return Argument(argument.wire_name, argument.location, kept, argument.is_required, name=argument.name)
 
 
-def _build_request(method: str, path: str, arguments: list[Argument], plan: BodyPlan | None) -> dict[str, Any]:
-    template, query = _split_query(path)
-    request: dict[str, Any] = {"method": method, "path": template}
+def _refuse_unless_optional(parameter: Located, remarks: list[str]) -> list[Located]:
+    content = parameter.value.get("content")
+    names = ", ".join(map(str, content)) if isinstance(content, dict) else "an unknown type"
+    problem = f"Its whole query is one value of {names[:60]}, which the gateway does not send."
+    if parameter.value.get("required") is True:
+        raise RefusedOperation(problem)
+    remarks.append(f"{problem} The op has no argument for it.")
+    return []
+
+
+def _build_request(
+    method: str, path: PathTemplate, arguments: list[Argument], plan: BodyPlan | None, accept: str
+) -> dict[str, Any]:
+    request: dict[str, Any] = {"method": method, "path": path.path}
     if listed := [_name_entry(each) for each in arguments]:
         request["parameters"] = listed
-    if query:
-        request["query"] = query
+    if path.query:
+        request["query_string"] = path.query
+    if accept != request_mapping.JSON_TYPE:
+        request["accept"] = accept
     if plan is not None:
         body: dict[str, Any] = {"content_type": plan.content_type}
         if plan.is_whole:
             body["argument"] = plan.arguments[0].name
+            body |= {"properties": plan.members} if plan.members else {}
+            body |= {"is_text": True} if plan.is_text else {}
         else:
+            body |= {"additional": True} if plan.additional is not None else {}
             body["properties"] = {
                 each.name: ({"name": each.wire_name} if each.name != each.wire_name else {}) | each.mapping
                 for each in plan.arguments
             }
         request["body"] = body
     return request
-
-
-def _split_query(path: str) -> tuple[str, dict[str, str]]:
-    """Return a path without its query, which some documents use to tell operations apart, and that query."""
-    template, _, rest = path.partition("#")[0].partition("?")
-    pairs = [part.partition("=") for part in rest.split("&") if part]
-    query = {name: value for name, _, value in pairs if "{" not in value}
-    return template if template.startswith("/") else f"/{template}", query
 
 
 def _name_entry(argument: Argument) -> dict[str, Any]:

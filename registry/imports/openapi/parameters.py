@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from registry.imports.openapi import swagger
+from registry.imports.openapi.path_templates import PathTemplate
 from registry.imports.openapi.references import Located, References
 from registry.imports.openapi.schemas import SchemaConverter
 from registry.request_mapping import LOCATIONS, STYLES, is_header_allowed
@@ -20,7 +21,6 @@ Schema = dict[str, Any]
 # Headers that the specification or the gateway sets. A model cannot choose them.
 _IGNORED_HEADERS = frozenset(("accept", "content-type", "authorization"))
 IDEMPOTENCY_HEADERS = frozenset(("idempotency-key", "x-idempotency-key"))
-_PLACEHOLDER = re.compile(r"\{([^{}/]+)\}")
 
 
 @dataclass(slots=True)
@@ -54,13 +54,16 @@ def assign_names(arguments: Iterable[Argument]) -> None:
         taken.add(argument.name)
 
 
-def build_schema(arguments: Iterable[Argument]) -> Schema:
-    """Return the argument schema of an op, without its definitions."""
+def build_schema(arguments: Iterable[Argument], additional: Schema | None = None) -> Schema:
+    """Return the argument schema of an op, without its definitions. `additional` is that of arguments without a name.
+
+    Without it, there are no others.
+    """
     listed = list(arguments)
     schema: Schema = {"type": "object", "properties": {each.name: each.schema for each in listed}}
     if required := [each.name for each in listed if each.is_required]:
         schema["required"] = required
-    return schema | {"additionalProperties": False}
+    return schema | {"additionalProperties": False if additional is None else additional or True}
 
 
 def _clean_name(wire_name: str) -> str:
@@ -89,21 +92,51 @@ def list_parameters(levels: list[Located], references: References) -> list[Locat
 
 
 def build_arguments(
-    path: str, parameters: list[Located], converter: SchemaConverter, uses: set[str], *, is_swagger: bool
+    path: PathTemplate, parameters: list[Located], converter: SchemaConverter, uses: set[str], *, is_swagger: bool
 ) -> list[Argument]:
     """Return the arguments of parameters, and of placeholders in the path that no parameter describes."""
-    placeholders = set(_PLACEHOLDER.findall(path))
     arguments = []
     for parameter in parameters:
         value = swagger.convert_parameter(parameter.value) if is_swagger else parameter.value
-        if _is_sendable(value, placeholders):
-            arguments.append(_build_argument(Located(value, parameter.url), converter, uses))
-    described = {each.wire_name for each in arguments if each.location == "path"}
+        if (placed := _place(value, path)) is not None:
+            arguments.append(_build_argument(Located(placed, parameter.url), converter, uses))
+    described = {(each.location, each.wire_name) for each in arguments}
+    names = [("path", name) for name in sorted(path.placeholders)] + [("query", key) for key in path.query_arguments]
     arguments += [
-        Argument(name, "path", {"type": "string"}, True, {"name": name, "in": "path"})
-        for name in sorted(placeholders - described)
+        Argument(name, place, {"type": "string"}, True, {"name": name, "in": place})
+        for place, name in names
+        if (place, name) not in described
     ]
+    for argument in arguments:
+        _allow_slashes(argument, path)
     return arguments
+
+
+def _place(parameter: dict[str, Any], path: PathTemplate) -> dict[str, Any] | None:
+    """Return a parameter with its place in the request; None if it is not sent, because something else sets it."""
+    name, location = parameter["name"], parameter.get("in")
+    if location == "path":
+        for each in path.placeholders.values():
+            if name in (each.name, each.written):
+                return {**parameter, "name": each.name}
+        for key, each in path.query_arguments.items():
+            if name in (each.name, each.written):
+                return {**parameter, "name": key, "in": "query", "required": True, "style": "form"}
+        return None
+    if location == "query":
+        return parameter if name and name not in path.fixed_keys else None
+    return parameter if _is_sendable(parameter) else None
+
+
+def _allow_slashes(argument: Argument, path: PathTemplate) -> None:
+    """Let a greedy value keep its slashes, and describe what it looks like."""
+    placeholder = path.placeholders.get(argument.wire_name)
+    if argument.location != "path" or placeholder is None or not placeholder.is_greedy:
+        return
+    argument.mapping["greedy"] = True
+    if placeholder.pattern and "pattern" not in argument.schema:
+        argument.schema["pattern"] = placeholder.pattern
+        argument.schema.setdefault("description", f"Such as {placeholder.written.partition('=')[2]}.")
 
 
 def find_idempotency_header(parameters: list[Located]) -> str:
@@ -112,10 +145,8 @@ def find_idempotency_header(parameters: list[Located]) -> str:
     return next((name for name in headers if name.lower() in IDEMPOTENCY_HEADERS), "")
 
 
-def _is_sendable(parameter: dict[str, Any], placeholders: set[str]) -> bool:
+def _is_sendable(parameter: dict[str, Any]) -> bool:
     name, location = parameter["name"], parameter.get("in")
-    if location == "path":
-        return name in placeholders
     if location == "header":
         lowered = name.lower()
         return lowered not in _IGNORED_HEADERS | IDEMPOTENCY_HEADERS and is_header_allowed(name)
@@ -128,7 +159,7 @@ def _build_argument(parameter: Located, converter: SchemaConverter, uses: set[st
     content = value.get("content")
     if isinstance(content, dict) and content:
         media_type, media = next(iter(content.items()))
-        mapping["content_type"] = media_type
+        mapping["content_type"] = media_type[:200]
         source = media.get("schema", {}) if isinstance(media, dict) else {}
     else:
         source = value.get("schema", {})
@@ -148,8 +179,9 @@ def set_example(argument: Argument, holder: dict[str, Any], schema: Any) -> None
         if "example" in source:
             argument.example, argument.has_example = source["example"], True
         elif isinstance(examples, dict) and (first := next(iter(examples.values()), None)):
-            if isinstance(first, dict) and "value" in first:
-                argument.example, argument.has_example = first["value"], True
+            for key in ("dataValue", "value"):  # the first is of OpenAPI 3.2
+                if isinstance(first, dict) and key in first and not argument.has_example:
+                    argument.example, argument.has_example = first[key], True
         elif isinstance(examples, list) and examples:
             argument.example, argument.has_example = examples[0], True
         if argument.has_example:

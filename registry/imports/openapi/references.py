@@ -5,13 +5,14 @@ import json
 import math
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple, NoReturn
 from urllib.parse import unquote, urldefrag, urljoin
 
 import yaml
 
-from registry.imports.openapi.yaml_values import MAX_DEPTH, TooManyValues, UnsafeYaml, parse_yaml
+from registry.imports.openapi.yaml_values import MAX_DEPTH, OnRepeated, TooManyValues, UnsafeYaml, parse_yaml
 
 # Of all files of a document together, with every alias of YAML expanded. A reference that is followed also counts as
 # one.
@@ -22,6 +23,7 @@ TOO_MANY = f"The document has more than {MAX_VALUES:,} values with its other fil
 _NO_TEXT = re.compile("[\ud800-\udfff\0]")
 _MAYBE_NO_TEXT = re.compile(r"\\(?:u[dD][89a-fA-F]|u0000|U0000[dD][89a-fA-F]|U00000000|x00|0)")
 _INDEX = re.compile(r"[0-9]{1,9}", re.ASCII)
+MAX_REPEATED = 20  # repeated keys that the report names
 MAX_HOPS = 30  # references that refer to references
 Loader = Callable[[str], bytes]  # the content of the file at an address; may raise any error with a message
 
@@ -36,15 +38,38 @@ class DocumentTooLarge(InvalidDocument):
 
 @dataclass(slots=True)
 class ValueBudget:
-    """How many values may still be read from the files of one document."""
+    """How many values may still be read from the files of one document, and the keys that an object in them repeats."""
 
     left: int = MAX_VALUES
+    repeated: dict[str, None] = field(default_factory=dict)
 
     def take(self) -> None:
         """Count one more value. Raises DocumentTooLarge."""
         self.left -= 1
         if self.left < 0:
             raise DocumentTooLarge(TOO_MANY)
+
+    def _keep(self, key: str, earlier: Any, later: Any) -> Any:
+        """Return the value of a key that an object has twice: both path items together, else the later one.
+
+        Repeated operations of one path are kept like other keys: the later one.
+        """
+        if key.startswith("/") and isinstance(earlier, dict) and isinstance(later, dict):
+            both = {**earlier, **later}
+            lost = [name for name in earlier if name in later and earlier[name] != later[name]]
+            for name in lost:
+                if name == "parameters" and isinstance(earlier[name], list) and isinstance(later[name], list):
+                    both[name] = [*earlier[name], *later[name]]
+                else:
+                    self._note(f"{name} of {key}")
+            return both
+        if earlier != later:
+            self._note(key)
+        return later
+
+    def _note(self, key: str) -> None:
+        if len(self.repeated) < MAX_REPEATED:
+            self.repeated[key] = None
 
     def read_file(self, raw: bytes) -> Any:
         """Return the value of a JSON or YAML file, with text as the keys of all objects. Raises InvalidDocument.
@@ -56,16 +81,16 @@ class ValueBudget:
         except UnicodeDecodeError:
             raise InvalidDocument("The document is not UTF-8. Save it as JSON or YAML in UTF-8.") from None
         try:
-            value = _parse_text(text, self.left)
+            value = _parse_text(text, self.left, self._keep)
             self.left -= _count_values(value, self.left)
         except TooManyValues:
             raise DocumentTooLarge(TOO_MANY) from None
         return _replace_no_text(value) if _MAYBE_NO_TEXT.search(text) or "\0" in text else value
 
 
-def _parse_text(text: str, most: int) -> Any:
+def _parse_text(text: str, most: int, keep: OnRepeated) -> Any:
     try:
-        return _parse_json(text)
+        return _parse_json(text, keep)
     except RecursionError:
         raise InvalidDocument(f"The document is nested more than {MAX_DEPTH} levels deep.") from None
     except ValueError as error:
@@ -73,16 +98,30 @@ def _parse_text(text: str, most: int) -> Any:
             problem, line = getattr(error, "msg", str(error)), getattr(error, "lineno", 0)
             place = f" at line {line}" if line else ""
             raise InvalidDocument(f"The document is not JSON: {problem}{place}.") from None
-    return _read_yaml(text, most)
+    return _read_yaml(text, most, keep)
 
 
-def _parse_json(text: str) -> Any:
+def _parse_json(text: str, keep: OnRepeated) -> Any:
+    options: dict[str, Any] = {
+        "parse_constant": _refuse_constant,
+        "parse_float": _read_float,
+        "object_pairs_hook": partial(_build_object, keep=keep),
+    }
     try:
-        return json.loads(text, parse_constant=_refuse_constant, parse_float=_read_float)
+        return json.loads(text, **options)
     except json.JSONDecodeError:
         raise
     except ValueError:  # an integer with more digits than Python reads: nothing can check such a number
-        return json.loads(text, parse_constant=_refuse_constant, parse_float=_read_float, parse_int=_read_integer)
+        return json.loads(text, **options, parse_int=_read_integer)
+
+
+def _build_object(pairs: list[tuple[str, Any]], *, keep: OnRepeated) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        members = {}
+        for key, value in pairs:
+            members[key] = keep(key, members[key], value) if key in members else value
+    return members
 
 
 def _refuse_constant(name: str) -> NoReturn:
@@ -100,9 +139,9 @@ def _read_integer(text: str) -> int | str:
         return text
 
 
-def _read_yaml(text: str, most: int) -> Any:
+def _read_yaml(text: str, most: int, keep: OnRepeated) -> Any:
     try:
-        return parse_yaml(text, most=most)
+        return parse_yaml(text, most=most, on_repeated=keep)
     except UnsafeYaml as error:
         raise InvalidDocument(str(error)) from None
     except (yaml.YAMLError, ValueError) as error:

@@ -1,13 +1,14 @@
 """Convert the schemas of a document to JSON Schema 2020-12, each named schema once."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
 import jsonschema_rs
 
-from core.text import json_pointer, json_text
+from core.text import json_pointer
+from registry.imports.fitting_values import NO_VALUE, fit_enum, fit_value, list_types, move_list_enum
 from registry.imports.openapi.references import DanglingReference, OtherHost, References
 from registry.jsonschema import validation_cost
 from registry.jsonschema.schema_check import MAX_ENUM, MAX_PATTERN
@@ -19,10 +20,12 @@ _COUNTS = frozenset(
     ("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties", "minContains", "maxContains")
 )
 _TEXTS = frozenset(("description", "format", "contentEncoding", "contentMediaType"))
-_NUMBER_CLASSES: dict[str, tuple[type, ...]] = {"boolean": (bool,), "integer": (int,), "number": (int, float)}
+# Keywords with which a schema can refuse null although its type allows it.
+_MAY_REFUSE_NULL = frozenset(("$ref", "allOf", "anyOf", "oneOf", "not", "const", "if", "then", "else"))
 _EXCLUSIVE = {"exclusiveMinimum": "minimum", "exclusiveMaximum": "maximum"}
 _MAX_PATTERN_NS = 5_000  # per character
 MAX_INLINE_DEPTH = 11  # levels of one schema; what is deeper accepts anything
+_MAX_PARTS_DEPTH = 6  # parts of allOf, and references in them
 MAX_BUNDLED = 400  # subschemas that an op's definitions may have together
 Note = Callable[[str], None]
 _SCHEMA_KEYWORDS = ("not", "if", "then", "else", "items", "contains", "additionalProperties", "propertyNames")
@@ -53,42 +56,78 @@ def clean_keyword(keyword: str, value: Any, schema: Schema) -> Schema:
         return {keyword: list(dict.fromkeys(names))} if names else {}
     if keyword == "uniqueItems":
         return {keyword: True} if value is True else {}
-    if keyword == "default":
-        return _clean_default(value, schema)
-    return {keyword: value} if keyword == "const" else {}
+    if keyword in ("const", "default"):
+        fitted = fit_value(value, list_types(schema))
+        return {keyword: value if fitted is NO_VALUE else fitted}
+    return {}
 
 
 def merge_unions(schema: Schema, converted: Schema) -> Schema:
-    """Return the schema with `anyOf` for `oneOf`, and with the values of a discriminator.
+    """Return the schema with `anyOf` for `oneOf`, with the values of a discriminator, and with null if it is nullable.
 
     Alternatives of documents often overlap, so that `oneOf` would refuse what the upstream accepts.
     """
+    for keyword in ("oneOf", "anyOf"):
+        if keyword in converted:
+            converted[keyword] = _apply_discriminator(schema, keyword, converted[keyword])
     if "oneOf" in converted:
-        branches = _apply_discriminator(schema, converted.pop("oneOf"))
+        branches = converted.pop("oneOf")
         if "anyOf" in converted:
             converted["allOf"] = [*converted.get("allOf", ()), {"anyOf": branches}]
         else:
             converted["anyOf"] = branches
-    if schema.get("nullable") is True and "type" not in converted and converted:
-        texts = {name: converted.pop(name) for name in ("description",) if name in converted}
+    if is_nullable(schema) and converted and ("type" not in converted or not _MAY_REFUSE_NULL.isdisjoint(converted)):
+        texts = {name: converted.pop(name) for name in ("description", "default") if name in converted}
         return texts | {"anyOf": [converted, {"type": "null"}]}
     return converted
 
 
-def _apply_discriminator(schema: Schema, branches: list[Schema]) -> list[Schema]:
+def is_nullable(schema: Schema) -> bool:
+    """Return whether a flag of OpenAPI 3.0, or of many Swagger 2.0 documents, allows null."""
+    return schema.get("nullable") is True or schema.get("x-nullable") is True
+
+
+def merge_parts(parts: list[Schema]) -> Schema:
+    """Return one schema for a value that several schemas describe: all of them hold."""
+    merged: Schema = {}
+    others: list[Schema] = []
+    for part in parts:
+        if any(key in merged and merged[key] != value for key, value in part.items() if key != "description"):
+            others.append(part)
+        else:
+            merged |= part
+    return merged | {"allOf": [*merged.get("allOf", ()), *others]} if others else merged
+
+
+def _apply_discriminator(schema: Schema, keyword: str, branches: list[Schema]) -> list[Schema]:
+    """Return the alternatives, each with the values that the discriminator has for it."""
     discriminator = schema.get("discriminator")
     mapping = discriminator.get("mapping") if isinstance(discriminator, dict) else None
     name = discriminator.get("propertyName") if isinstance(discriminator, dict) else None
     if not isinstance(mapping, dict) or not isinstance(name, str):
         return branches
-    refs = [each.get("$ref") if isinstance(each, dict) else None for each in schema["oneOf"]]
-    values = {str(ref).rpartition("/")[2]: value for value, ref in mapping.items()}
+    refs = [str(each.get("$ref")) if isinstance(each, dict) else "" for each in schema[keyword]]
+    values: dict[str, list[str]] = {}
+    for value, target in mapping.items():
+        same = [ref for ref in refs if ref == target] or [ref for ref in refs if _get_last(ref) == _get_last(target)]
+        for ref in dict.fromkeys(same):
+            values.setdefault(ref, []).append(value)
+    fallback = str(discriminator.get("defaultMapping", ""))  # OpenAPI 3.2: of an object without the property
     return [
-        branch | {"properties": {name: {"const": values[str(ref).rpartition("/")[2]]}}, "required": [name]}
-        if list(branch) == ["$ref"] and str(ref).rpartition("/")[2] in values
+        branch | _build_discriminator(name, values[ref], is_required=_get_last(ref) != _get_last(fallback))
+        if list(branch) == ["$ref"] and ref in values
         else branch
         for branch, ref in zip(branches, refs, strict=True)
     ]
+
+
+def _build_discriminator(name: str, values: list[str], *, is_required: bool) -> Schema:
+    value: Schema = {"const": values[0]} if len(values) == 1 else {"enum": values}
+    return {"properties": {name: value}} | ({"required": [name]} if is_required else {})
+
+
+def _get_last(ref: Any) -> str:
+    return str(ref).rpartition("/")[2]
 
 
 def _clean_type(value: Any, schema: Schema) -> Schema:
@@ -98,7 +137,7 @@ def _clean_type(value: Any, schema: Schema) -> Schema:
         types = ["string"]
     if len(types) != len(names) and value != "file":
         return {}
-    if schema.get("nullable") is True and "null" not in types:
+    if is_nullable(schema) and "null" not in types:
         types.append("null")
     return {"type": types[0] if len(types) == 1 else types} if types else {}
 
@@ -106,27 +145,10 @@ def _clean_type(value: Any, schema: Schema) -> Schema:
 def _clean_enum(value: Any, schema: Schema) -> Schema:
     if not isinstance(value, list) or not 0 < len(value) <= MAX_ENUM:
         return {}
-    values = list({repr(item): item for item in value}.values())
-    if schema.get("nullable") is True and None not in values:
+    values = fit_enum(value, list_types(schema)) or value  # if none fits, the import reports it
+    if is_nullable(schema) and None not in values:
         values.append(None)
     return {"enum": values}
-
-
-def _clean_default(value: Any, schema: Schema) -> Schema:
-    """Return a default of the type that its schema has. Documents write false and 10 as texts; others are dropped."""
-    declared = schema.get("type")
-    types = {declared} if isinstance(declared, str) else set(declared if isinstance(declared, list) else ())
-    if isinstance(value, str) and types and not types & {"string", "file"}:
-        try:
-            value = json_text.parse(value.lower().encode("utf-8", "surrogatepass"))
-        except json_text.NotStrictJSON:
-            return {}
-        if not any(isinstance(value, _NUMBER_CLASSES.get(name, ())) for name in types) or (
-            isinstance(value, bool) and "boolean" not in types
-        ):
-            return {}
-    allowed = schema.get("enum")
-    return {} if isinstance(allowed, list) and value is not None and value not in allowed else {"default": value}
 
 
 def _clean_bound(keyword: str, value: Any, schema: Schema) -> Schema:
@@ -164,6 +186,7 @@ class SchemaConverter:
         self._definitions: dict[str, Schema] = {}
         self._uses: dict[str, set[str]] = {}  # name of a definition -> those it refers to
         self._sizes: dict[str, int] = {}  # name of a definition -> its subschemas
+        self._read_only: dict[tuple[str, str], bool] = {}  # by reference and file
         self._unread: dict[str, OtherHost] = {}  # name of a definition -> why it could not be read
 
     def convert(self, schema: Any, url: str, uses: set[str]) -> Schema:
@@ -195,6 +218,8 @@ class SchemaConverter:
             return {"not": {}}, 1
         if not isinstance(schema, dict) or depth > MAX_INLINE_DEPTH:
             return {}, 1
+        schema = dict(schema)
+        move_list_enum(schema)
         converted, size = self._convert_reference(schema, url, uses), 1
         for keyword, value in schema.items():
             if keyword in _SCHEMA_KEYWORDS:
@@ -213,7 +238,7 @@ class SchemaConverter:
                 size += sum(count for _, count in named.values())
             else:
                 converted |= clean_keyword(keyword, value, schema)
-        _drop_read_only(schema, converted)
+        self._drop_read_only(schema, url, converted, uses)
         return self._fold_null(merge_unions(schema, converted), uses), size
 
     def _fold_null(self, schema: Schema, uses: set[str]) -> Schema:
@@ -227,14 +252,17 @@ class SchemaConverter:
         if len(branches) != 2 or len(others) != 1:
             return schema
         (other,) = others
-        if list(other) == ["$ref"]:
+        if is_reference := list(other) == ["$ref"]:
             name = other["$ref"].removeprefix("#/$defs/")
             other = self._definitions.get(name, {})
             if other.get("type") != "object":
                 return schema
-            uses |= self._uses[name]
-        if not isinstance(other.get("type"), str):
+        if not isinstance(other.get("type"), str) or not _MAY_REFUSE_NULL.isdisjoint(other):
             return schema
+        if schema.keys() - {"anyOf", "description", "default"}:  # more than the alternatives
+            return schema
+        if is_reference:
+            uses |= self._uses[name]
         folded = {**other, "type": [other["type"], "null"]}
         if "enum" in folded:
             folded["enum"] = [*folded["enum"], None]
@@ -264,26 +292,96 @@ class SchemaConverter:
             self._unread[name] = error
         return name
 
+    def is_read_only(self, schema: Any, url: str) -> bool:
+        """Return whether only answers have a property, also if its reference or a part of it says so."""
+        ref = schema.get("$ref") if isinstance(schema, dict) else None
+        if not isinstance(ref, str) or schema.get("readOnly") is True:
+            return self._is_read_only(schema, url, 0)
+        if (ref, url) not in self._read_only:
+            self._read_only[(ref, url)] = self._is_read_only(schema, url, 0)
+        return self._read_only[(ref, url)]
+
+    def _is_read_only(self, schema: Any, url: str, depth: int) -> bool:
+        if not isinstance(schema, dict) or depth > _MAX_PARTS_DEPTH:
+            return False
+        if schema.get("readOnly") is True:
+            return True
+        if "$ref" not in schema and "allOf" not in schema:
+            return False
+        try:
+            value, url = self._references.follow(schema, url)
+        except (DanglingReference, OtherHost):
+            return False
+        if not isinstance(value, dict):
+            return False
+        parts = value.get("allOf")
+        return value.get("readOnly") is True or any(
+            self._is_read_only(part, url, depth + 1) for part in (parts if isinstance(parts, list) else ())
+        )
+
+    def _drop_read_only(self, schema: Schema, url: str, converted: Schema, uses: set[str]) -> None:
+        """Drop the properties that only answers have, in place: a request must not send them, nor require them."""
+        names = self._list_read_only(schema, url, 0)
+        if not names:
+            return
+        properties = converted.get("properties", {})
+        for name in names & properties.keys():
+            del properties[name]
+        converted |= self._drop_required(converted, names, uses, 0)
+        if not converted.get("required", True):
+            del converted["required"]
+
+    def _list_read_only(self, schema: Any, url: str, depth: int) -> set[str]:
+        """Return the names of the read-only properties of a schema and of the parts of its allOf."""
+        properties, parts = schema.get("properties"), schema.get("allOf")
+        names = {
+            str(name)
+            for name, each in (properties.items() if isinstance(properties, dict) else ())
+            if self.is_read_only(each, url)
+        }
+        for part in parts if isinstance(parts, list) and depth < _MAX_PARTS_DEPTH else ():
+            try:
+                value, part_url = self._references.follow(part, url)
+            except (DanglingReference, OtherHost):
+                continue
+            if isinstance(value, dict):
+                names |= self._list_read_only(value, part_url, depth + 1)
+        return names
+
+    def _drop_required(self, schema: Schema, names: set[str], uses: set[str], depth: int) -> Schema:
+        """Return a converted schema in which none of these properties is required, by it or by a part of its allOf.
+
+        A definition that requires one is copied into its place, because it is also used elsewhere.
+        """
+        ref = schema.get("$ref")
+        name = ref.removeprefix("#/$defs/") if isinstance(ref, str) else ""
+        if depth > _MAX_PARTS_DEPTH:
+            return schema
+        if definition := self._definitions.get(name):
+            changed = self._drop_required(definition, names, uses, depth + 1)
+            if changed is definition:
+                return schema
+            uses |= self._uses[name]
+            return merge_parts([changed, {key: value for key, value in schema.items() if key != "$ref"}])
+        required = schema.get("required", ())
+        parts = schema.get("allOf", ())
+        changed_parts = [self._drop_required(part, names, uses, depth + 1) for part in parts]
+        is_same = all(new is old for new, old in zip(changed_parts, parts, strict=True))
+        if is_same and names.isdisjoint(required):
+            return schema
+        changed = {key: value for key, value in schema.items() if key != "required"}
+        if kept := [each for each in required if each not in names]:
+            changed["required"] = kept
+        elif depth == 0 and required:
+            changed["required"] = []
+        return changed | ({"allOf": changed_parts} if parts else {})
+
     def _choose_name(self, address: str) -> str:
         last = address.rpartition("/")[2] or "schema"
         base = "".join(letter if letter.isalnum() and letter.isascii() else "_" for letter in last)[:60] or "schema"
         if base not in self._definitions:
             return base
         return self._numbered.find_free(base, lambda name: name not in self._definitions)
-
-
-def _drop_read_only(schema: Mapping[str, Any], converted: Schema) -> None:
-    """Drop the properties that only answers have: a request must not send them."""
-    properties = schema.get("properties")
-    if not isinstance(properties, dict):
-        return
-    read_only = {name for name, each in properties.items() if isinstance(each, dict) and each.get("readOnly") is True}
-    for name in read_only:
-        converted.get("properties", {}).pop(name, None)
-    if required := [name for name in converted.get("required", ()) if name not in read_only]:
-        converted["required"] = required
-    else:
-        converted.pop("required", None)
 
 
 def _cut(definition: Schema) -> Schema:

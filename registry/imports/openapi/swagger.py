@@ -6,7 +6,7 @@ from typing import Any
 _STYLES: dict[str, dict[str, Any]] = {
     "csv": {"style": "form", "explode": False},
     "ssv": {"style": "spaceDelimited", "explode": False},
-    "tsv": {"style": "spaceDelimited", "explode": False},  # OpenAPI 3 has no tabs
+    "tsv": {"style": "tabDelimited", "explode": False},  # OpenAPI 3 has no tabs
     "pipes": {"style": "pipeDelimited", "explode": False},
     "multi": {"style": "form", "explode": True},
 }
@@ -23,8 +23,10 @@ def convert_parameter(parameter: Mapping[str, Any]) -> dict[str, Any]:
     converted = {key: parameter[key] for key in ("name", "in", "description", "required") if key in parameter}
     if "x-example" in parameter:
         converted["example"] = parameter["x-example"]
-    if parameter.get("in") == "query" and parameter.get("type") == "array":
-        converted |= _STYLES.get(parameter.get("collectionFormat", "csv"), _STYLES["csv"])
+    if parameter.get("type") == "array":
+        style = _STYLES.get(parameter.get("collectionFormat", "csv"), _STYLES["csv"])
+        if parameter.get("in") == "query" or style["style"] != "form":  # elsewhere, commas are the default
+            converted |= style
     return converted | {"schema": schema}
 
 
@@ -60,13 +62,17 @@ def _convert_form(fields: list[dict[str, Any]], consumes: list[str]) -> dict[str
 
 def convert_servers(document: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the servers."""
-    host, base = document.get("host"), document.get("basePath") or "/"
-    if not isinstance(host, str) or not host:
+    host, base = document.get("host"), str(document.get("basePath") or "/").strip()
+    if "://" in base:  # a whole address: only its path belongs here
+        base = base.partition("://")[2].partition("/")[2]
+    base = base if base.startswith("/") else f"/{base}"  # else it would be the end of the host's name
+    if not isinstance(host, str) or not host.strip():
         return [{"url": base}]
     schemes = document.get("schemes")
     names = [each for each in schemes if each in ("http", "https")] if isinstance(schemes, list) else []
-    scheme = "https" if "https" in names or not names else names[0]
-    return [{"url": f"{scheme}://{host}{base}"}]
+    written, has_scheme, rest = host.strip().rpartition("://")
+    scheme = written.lower() if has_scheme else "https" if "https" in names or not names else names[0]
+    return [{"url": f"{scheme}://{rest.rstrip('/')}/{base.lstrip('/')}"}]
 
 
 def convert_security_scheme(scheme: Mapping[str, Any]) -> dict[str, Any]:
@@ -84,4 +90,4 @@ def convert_response(response: Mapping[str, Any], produces: list[str]) -> dict[s
     if "schema" not in response:
         return dict(response)
     media_types = [each for each in produces if isinstance(each, str)] or ["application/json"]
-    return {**response, "content": {media_types[0]: {"schema": response["schema"]}}}
+    return {**response, "content": {media_type: {"schema": response["schema"]} for media_type in media_types}}

@@ -5,7 +5,7 @@ from typing import Any
 
 from registry import result_row
 from registry.imports.openapi import swagger
-from registry.imports.openapi.bodies import is_json
+from registry.imports.openapi.media_types import is_json
 from registry.imports.openapi.references import DanglingReference, Located, OtherHost, References
 from registry.result_row import Outline
 from registry.text import cleanup
@@ -66,6 +66,26 @@ def describe_answer(operation: Located, references: References, *, is_swagger: b
     shown = ", ".join(fields[:MAX_FIELDS]) + (" …" if len(fields) > MAX_FIELDS else "")
     sentences = [f"{said}." if said else "", f"Answers {shown}." if shown else ""]
     return " ".join(filter(None, sentences))[:MAX_NOTE]
+
+
+def list_answer_types(
+    operation: Located, references: References, *, is_swagger: bool, produces: list[str]
+) -> list[str]:
+    """Return the media types of all successful answers; empty if the document has none."""
+    own = operation.value.get("produces")
+    if is_swagger:
+        return [each for each in own if isinstance(each, str)] if isinstance(own, list) else produces
+    responses = operation.value.get("responses")
+    types: list[str] = []
+    for code, response in responses.items() if isinstance(responses, dict) else ():
+        if str(code).startswith("2"):
+            try:
+                value = references.follow(response, operation.url).value
+            except (DanglingReference, OtherHost):
+                continue
+            content = value.get("content") if isinstance(value, dict) else None
+            types += map(str, content) if isinstance(content, dict) else ()
+    return types
 
 
 def answers_list(operation: Located, references: References, *, is_swagger: bool) -> bool:

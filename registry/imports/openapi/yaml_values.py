@@ -6,6 +6,7 @@ It also overflows the C stack on deep nesting. This module builds values from th
 
 import math
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,6 +21,9 @@ _CONSTANTS = {
 }
 _INTEGER = re.compile(r"[-+]?[0-9]{1,4300}")  # as many digits as Python reads; more are text
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
+# Of a schema whose type is string, these are texts, as they stand in the file: 1.10 and 08 are versions, not numbers.
+_VALUE_KEYS = frozenset(("enum", "const", "default", "example", "examples"))
+_TEXT_TYPES = ("string", ["string"], ["string", "null"], ["null", "string"])
 _MERGE_KEY = "<<"
 _TAG = "tag:yaml.org,2002:"
 _RESOLVED_TAGS = frozenset(_TAG + name for name in ("int", "float", "bool", "null"))
@@ -43,12 +47,17 @@ class _Container:
     size: int = 1
     most: int = 0  # values that it may have
     merged: list[dict[str, Any]] = field(default_factory=list)
+    written: dict[Any, Any] = field(default_factory=dict)  # values that were read from another text, as written
+    on_repeated: "OnRepeated | None" = None
 
-    def add(self, value: Any, size: int) -> None:
+    def add(self, value: Any, size: int, written: Any = None) -> None:
+        """Add a value. `written` is its text in the file, or those of its items, if the values are not texts."""
         self.size += size
         if self.size > self.most:
             raise TooManyValues
         if isinstance(self.value, list):
+            if written is not None:
+                self.written[len(self.value)] = written
             self.value.append(value)
         elif self.key is None:
             raise UnsafeYaml("A key in the file is not text. Use text as keys.")
@@ -56,8 +65,23 @@ class _Container:
             self.merged += [each for each in (value if isinstance(value, list) else [value]) if isinstance(each, dict)]
             self.key = None
         else:
+            if self.key in self.value and self.on_repeated:
+                value = self.on_repeated(self.key, self.value[self.key], value)
+            if written is not None and self.key in _VALUE_KEYS:
+                self.written[self.key] = written
             self.value[self.key] = value
             self.key = None
+
+    def restore_texts(self) -> None:
+        """Replace what was read as numbers by its text, in a schema whose type is string."""
+        if not self.written or not isinstance(self.value, dict) or self.value.get("type") not in _TEXT_TYPES:
+            return
+        for key, written in self.written.items():
+            if isinstance(written, dict):
+                for index, text in written.items():
+                    self.value[key][index] = text
+            else:
+                self.value[key] = written
 
     def merge_objects(self) -> None:
         """Add the members that `<<` refers to. Own members win, then earlier objects."""
@@ -68,7 +92,11 @@ class _Container:
             self.value = value | self.value
 
 
-def parse_yaml(text: str, *, most: int) -> Any:
+# Called with a key that an object has twice, its earlier value and the later one; returns the value to keep.
+OnRepeated = Callable[[str, Any, Any], Any]
+
+
+def parse_yaml(text: str, *, most: int, on_repeated: OnRepeated | None = None) -> Any:
     """Return the first document of a YAML text as a JSON value.
 
     Raises UnsafeYaml, TooManyValues, yaml.YAMLError or ValueError.
@@ -84,11 +112,14 @@ def parse_yaml(text: str, *, most: int) -> Any:
             if len(stack) > MAX_DEPTH:
                 raise UnsafeYaml(f"The file is nested more than {MAX_DEPTH} levels deep. Use fewer levels.")
             value: Any = [] if isinstance(event, yaml.SequenceStartEvent) else {}
-            stack.append(_Container(value, event.anchor, most=most))
+            stack.append(_Container(value, event.anchor, most=most, on_repeated=on_repeated))
         elif isinstance(event, yaml.CollectionEndEvent):
             done = stack.pop()
+            done.restore_texts()
             done.merge_objects()
-            stack[-1].add(done.value, done.size)
+            stack[-1].add(
+                done.value, done.size, done.written if isinstance(done.value, list) and done.written else None
+            )
             if done.anchor:
                 anchors[done.anchor] = (done.value, done.size)
         elif isinstance(event, yaml.AliasEvent):
@@ -106,7 +137,7 @@ def _add_scalar(top: _Container, event: yaml.ScalarEvent, anchors: dict[str, tup
         return
     is_plain = event.implicit[0] and event.style in (None, "")
     value = _resolve_scalar(event.value) if is_plain or event.tag in _RESOLVED_TAGS else event.value
-    top.add(value, 1)
+    top.add(value, 1, None if value is None or isinstance(value, str) else event.value)
     if event.anchor:
         anchors[event.anchor] = (value, 1)
 
