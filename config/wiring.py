@@ -20,12 +20,13 @@ from core.manifest import Manifest, merge
 from gateway import executors
 from gateway.execution import dry_runs, op_guesses
 from gateway.executors import in_process
+from gateway.executors.http import trial_request
 from gateway.jobs import subject_data
 from gateway.oauth import sign_ins
 from registry import search
 from registry.catalog import cache, connections
 from registry.files import loader
-from registry.imports import definitions, mcp_import, run_import
+from registry.imports import definitions, mcp_import, run_import, self_check
 from registry.releases import recorded_calls, stored_releases
 from registry.reviews import cohort_release
 
@@ -90,6 +91,7 @@ def connect() -> None:
     recorded_calls.set_replayer(dry_runs.replay_calls)
     mcp_import.set_lister(executors.list_mcp_server)
     run_import.set_name_resolver(op_guesses.resolve_name)
+    self_check.set_request_builder(trial_request.build_trial_request)
     loader.set_app_folders(declared.copy_folders)
     for upstream in declared.upstreams:
         in_process.add_upstream(upstream)

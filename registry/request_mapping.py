@@ -133,7 +133,7 @@ class Body:
     """The body: one argument as it is, or an object with a property for each argument.
 
     With an argument, `properties` say how some of its members are sent. `is_text`: the argument is sent as text,
-    although its content type is not one. `has_additional`: arguments that the mapping does not name are also properties.
+    although its content type is not one. `has_additional`: other arguments are also properties.
     """
 
     content_type: str
@@ -158,6 +158,16 @@ class RequestMapping:
     headers: Mapping[str, str] = field(default_factory=dict)
     query: Mapping[str, str] = field(default_factory=dict)
     query_string: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedRequest:
+    """A request that a mapping gave and that was not sent. Header names are in lower case."""
+
+    method: str
+    url: str
+    headers: Mapping[str, str]
+    body: bytes | None = None
 
 
 def parse_mapping(value: Mapping[str, Any]) -> RequestMapping:

@@ -246,6 +246,7 @@ def build_source(document: OpenApiDocument, *, whole: OpenApiDocument) -> Import
         unit="operations",
         title=document.title,
         topics=[tag for tag, _ in tags.most_common()],
+        remarks=document.remarks,
     )
 
 
@@ -278,6 +279,7 @@ def _build_op(operation: Operation) -> SourceOp:
         | {"needs_subject": False, "parameters_schema": mapped.schema},
         remarks,
         confirm=mapped.risk.asks_first,
+        documented=mapped.documented,
     )
 
 

@@ -60,6 +60,7 @@ def format_report(
         for refusal in result.refusals
     ]
     lines += [f"Retired, no longer in {source.origin}: {path}." for path in limit_names(result.retired, show_all, hint)]
+    lines += [escape_for_terminal(remark) for remark in source.remarks]
     lines += [f"Kept your edit: {place}." for place in merged.kept_edits]
     for sentence, names in sorted(result.remarks.items()):
         names_text = ", ".join(map(escape_for_terminal, limit_names(names, show_all, hint)))

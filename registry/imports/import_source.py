@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from core.text import english, json_text
+from registry.request_mapping import RecordedRequest
 from registry.text import cleanup, tool_name_words
 
 MAX_SEGMENT = 48
@@ -59,12 +60,20 @@ def join_segment(parts: Iterable[str]) -> str:
     return text if text[:1].isalpha() else f"n{text}"
 
 
+class RequestCheck(Protocol):
+    """What a document says about the request of an operation."""
+
+    def find_problem(self, request: RecordedRequest) -> str:
+        """Return how a request differs from it, as a clause; "" if it does not."""
+
+
 @dataclass(frozen=True, slots=True)
 class SourceOp:
     """One op of a document. `fields` are those of its entry, except its path and its tool name.
 
     `confirm`: a new op asks the end user first. It is a default for admins, not a part of the definition.
     `definition` is what the upstream says about it, if the fields do not have all of that, and `digest` its hash.
+    `documented` is what its document says about its request, to check the op with.
     """
 
     name: str  # what identifies it at its upstream
@@ -75,6 +84,7 @@ class SourceOp:
     confirm: bool = False
     definition: dict[str, Any] | None = None
     digest: str = ""
+    documented: RequestCheck | None = None
 
     def compute_digest(self) -> str:
         """Return the hash of its definition. It leaves out what earlier versions did not import."""
@@ -98,7 +108,8 @@ class Refusal:
 class ImportSource:
     """The ops of a document. `unit` is what the document calls them, and `origin` what they are listed in.
 
-    `other_names` are also in the document, but were not picked. Their ops stay as they are.
+    `other_names` are also in the document, but were not picked. Their ops stay as they are. `remarks` are sentences on
+    the document as a whole.
     """
 
     ops: Sequence[SourceOp]
@@ -109,6 +120,7 @@ class ImportSource:
     topics: Sequence[str] = ()  # its tags, the one with the most ops first
     unit: str = "functions"
     origin: str = "the document"
+    remarks: Sequence[str] = ()
 
     def describe(self) -> str:
         """Return what the document is about: its title and its tags, for the summary of its group.

@@ -1,7 +1,7 @@
 """Import ops into the draft: build entries, give them paths, and keep the edits of admins."""
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -14,7 +14,7 @@ from registry.catalog.model import Catalog
 from registry.checks import context, surface_copy
 from registry.checks.context import SummaryIndex
 from registry.drafts import merge
-from registry.imports import op_paths
+from registry.imports import op_paths, self_check
 from registry.imports.import_source import ImportSource, Refusal, SourceOp
 from registry.models import ROOT, Op, OpAlias, get_parent_path, path_validator
 from registry.search import tokenizer
@@ -243,7 +243,7 @@ def _build_entries(
         _hold_back_copy(entry, op, draft, result)
         op_entries.append(entry)
         result.upstream_names[path] = op.name
-        _add_remarks(op, result)
+        _add_remarks(op, self_check.find_uncallable(entry, op.documented), result)
         if op.name not in draft.rows and tool_name != op.tool_name:
             is_cleaned = tool_name == cleanup.clean_tool_name(op.tool_name)
             result.remarks[RENAMED if is_cleaned else PREFIXED].append(op.name)
@@ -298,8 +298,8 @@ def _hold_back_copy(entry: OpEntry, op: SourceOp, draft: _DraftState, result: Im
         result.remarks[HELD_BACK if is_copy and not has_chosen_status else SIMILAR].append(op.name)
 
 
-def _add_remarks(op: SourceOp, result: ImportResult) -> None:
-    for sentence in op.remarks:
+def _add_remarks(op: SourceOp, found: Sequence[str], result: ImportResult) -> None:
+    for sentence in (*op.remarks, *found):
         result.remarks[sentence].append(op.name)
 
 

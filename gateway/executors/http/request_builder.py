@@ -98,7 +98,8 @@ def build_request(
     if problems:
         raise build_invalid_args_error(problems)
     url = _build_url(config.base_url, _fill_path(mapping, texts), pairs)
-    if body is None or (body[1] == b"{}" and mapping.method not in _EMPTY_BODY_METHODS):
+    is_unsaid = body is not None and body[1] == b"{}" and not (mapping.body and mapping.body.argument)
+    if body is None or (is_unsaid and mapping.method not in _EMPTY_BODY_METHODS):
         return BuiltRequest(mapping.method, url, headers)
     return BuiltRequest(mapping.method, url, headers | {"content-type": body[0]}, body[1])
 

@@ -11,6 +11,7 @@ from registry.imports.openapi import media_types, parameters, swagger, texts
 from registry.imports.openapi.bodies import BodyPlan, BodyReader
 from registry.imports.openapi.parameters import Argument, assign_names, build_schema
 from registry.imports.openapi.path_templates import PathTemplate, UnusablePath, parse_path
+from registry.imports.openapi.recorder import DocumentedRequest, describe_request
 from registry.imports.openapi.references import Located, References
 from registry.imports.openapi.schemas import SchemaConverter
 from registry.jsonschema import schema_check, validator
@@ -41,6 +42,7 @@ class MappedOperation:
     has_own_summary: bool
     schema: Schema
     request: dict[str, Any]
+    documented: DocumentedRequest  # to check `request` with
     answer: Outline
     examples: tuple[Schema, ...] = ()
     keywords: tuple[str, ...] = ()
@@ -68,7 +70,8 @@ class OperationMapper:
         reader = BodyReader(self._references, self._converter, uses)
         selected = self._select_parameters(all_parameters, reader, remarks)
         arguments = parameters.build_arguments(template, selected, self._converter, uses, is_swagger=self._is_swagger)
-        plan = self._plan_body(method, operation, all_parameters, reader)
+        body = self._find_body(operation, all_parameters)
+        plan = reader.plan(body) if method != "HEAD" else None
         listed = [*arguments, *(plan.arguments if plan else ())]
         assign_names(listed)
         schema, is_cut = self._build_schema(listed, plan.additional if plan else None, uses)
@@ -104,6 +107,7 @@ class OperationMapper:
             has_own_summary=bool(value.get("summary")),
             schema=schema,
             request=request,
+            documented=describe_request(method, path, selected, body, self._references),
             answer=texts.outline_answer(operation, self._references, is_swagger=self._is_swagger),
             examples=_build_examples(listed, plan, schema),
             remarks=tuple(dict.fromkeys(remarks)),
@@ -122,19 +126,14 @@ class OperationMapper:
                 selected.append(each)
         return selected
 
-    def _plan_body(
-        self, method: str, operation: Located, all_parameters: list[Located], reader: BodyReader
-    ) -> BodyPlan | None:
-        if self._is_swagger:
-            consumes = _list_texts(operation.value.get("consumes")) or self._consumes
-            converted = swagger.convert_body([each.value for each in all_parameters], consumes)
-            url = next((each.url for each in all_parameters if each.value.get("in") == "body"), operation.url)
-            body = Located(converted, url)
-        else:
-            body = self._references.follow(operation.value.get("requestBody"), operation.url)
-        if method == "HEAD":
-            return None
-        return reader.plan(body)
+    def _find_body(self, operation: Located, all_parameters: list[Located]) -> Located:
+        """Return the request body in the form of OpenAPI 3; its value is None if there is none."""
+        if not self._is_swagger:
+            return self._references.follow(operation.value.get("requestBody"), operation.url)
+        consumes = _list_texts(operation.value.get("consumes")) or self._consumes
+        converted = swagger.convert_body([each.value for each in all_parameters], consumes)
+        url = next((each.url for each in all_parameters if each.value.get("in") == "body"), operation.url)
+        return Located(converted, url)
 
     def _build_schema(
         self, arguments: list[Argument], additional: Schema | None, uses: set[str]

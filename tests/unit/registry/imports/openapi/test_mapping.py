@@ -162,7 +162,7 @@ def test_what_the_path_names_and_no_parameter_describes_is_an_argument() -> None
 
     assert operation.mapped.schema["required"] == ["pet", "version"]
     assert operation.mapped.request["path"] == "/pets/{pet}/v{version}.json"
-    assert operation.mapped.request["query"] == {"kind": "cat"}
+    assert operation.mapped.request["query_string"] == "kind=cat"
 
 
 @for_each(
