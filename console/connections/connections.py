@@ -43,7 +43,7 @@ Auth, SubjectAs, Transport = Connection.Auth, Connection.SubjectAs, Connection.T
 # Needed only if requests are sent.
 _REQUEST_FIELDS = tuple(
     """
-    base_url headers auth subject_as username key_in key_name token_url authorize_url client_id scopes
+    base_url headers auth subject_as username key_in key_name more_keys token_url authorize_url client_id scopes
     subject_header
 """.split()
 )
@@ -80,7 +80,16 @@ ALWAYS_PINNED = (
 )
 _AUTHENTICATION = (
     "Authentication",
-    {"fields": ["auth", ("key_in", "key_name"), "username", ("token_url", "authorize_url"), ("client_id", "scopes")]},
+    {
+        "fields": [
+            "auth",
+            ("key_in", "key_name"),
+            "username",
+            ("token_url", "authorize_url"),
+            ("client_id", "scopes"),
+            "more_keys",
+        ]
+    },
 )
 _END_USERS = ("End users", {"fields": [("subject_as", "subject_header")]})
 _MCP_END_USERS = ("End users", {"fields": [("subject_as", "subject_header"), "shares_sessions"]})
@@ -188,7 +197,7 @@ class ConnectionAdmin(AuditedAdmin, SwitchableMixin, ImportPagesMixin):
         return {"kind": Connection.Kind.HTTP, **super().get_changeform_initial_data(request)}
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        if db_field.name == "headers":
+        if db_field.name in ("headers", "more_keys"):
             kwargs["widget"] = HEADERS_WIDGET
         return super().formfield_for_dbfield(db_field, request, **kwargs)
 

@@ -12,7 +12,7 @@ from unfold.widgets import UnfoldAdminPasswordWidget
 
 from core.admin import base
 from gateway.credentials import connection_secrets
-from gateway.credentials.connection_secrets import InvalidSecret, list_origins
+from gateway.credentials.connection_secrets import InvalidSecret, SecretName, list_origins
 from gateway.models import ConnectionSecret
 from registry.models import Connection
 
@@ -41,15 +41,17 @@ class ConnectionSecretForm(forms.ModelForm[ConnectionSecret]):
         fields = ["name"]
         labels = {"name": "Name"}
 
-    def __init__(self, *args: Any, used: Sequence[str] = (), chosen: str = "", **kwargs: Any) -> None:
+    def __init__(self, *args: Any, used: Sequence[SecretName] = (), chosen: str = "", **kwargs: Any) -> None:
         """Offer the secrets that the connection uses before all others, and choose one of them."""
         super().__init__(*args, **kwargs)
         is_stored = self.instance.pk is not None
         self.fields["name"].disabled = is_stored
-        if not is_stored:
-            choices = sorted(ConnectionSecret.Name.choices, key=lambda choice: choice[0] not in used)
-            self.fields["name"].choices = choices  # type: ignore[attr-defined]  # a ChoiceField
-            self.initial.setdefault("name", chosen or choices[0][0])
+        choices: dict[str, str] = {name: name.label for name in used} | dict(ConnectionSecret.Name.choices)
+        if is_stored:
+            choices.setdefault(self.instance.name, "API key that is not used now")
+        else:
+            self.initial.setdefault("name", chosen or next(iter(choices)))
+        self.fields["name"].choices = list(choices.items())  # type: ignore[attr-defined]  # a ChoiceField
         self.fields["secret"].widget.attrs["placeholder"] = _describe_status(self.instance if is_stored else None)
 
     def clean(self) -> dict[str, Any]:
@@ -62,6 +64,11 @@ class ConnectionSecretForm(forms.ModelForm[ConnectionSecret]):
         except InvalidSecret as error:
             self.add_error("secret", str(error))
         return cleaned
+
+    def _get_validation_exclusions(self) -> set[str]:
+        """Leave out the names of further API keys: the field's choices have them, and those of the model cannot."""
+        is_of_model = self.cleaned_data.get("name") in ConnectionSecret.Name.values
+        return super()._get_validation_exclusions() | (set() if is_of_model else {"name"})  # type: ignore[misc,no-any-return]
 
     def has_changed(self) -> bool:
         """Return whether there is something to save. A row that the page offers and nobody filled in is left out."""
@@ -81,7 +88,7 @@ class ConnectionSecretFormSet(forms.BaseInlineFormSet[ConnectionSecret, Connecti
     """The secrets of a connection. Rows to fill in name those that it uses and that are not stored."""
 
     def get_form_kwargs(self, index: int | None) -> dict[str, Any]:
-        used = connection_secrets.list_used(self.instance.auth, self.instance.subject_as)
+        used = connection_secrets.list_used(self.instance.auth, self.instance.subject_as, self.instance.more_keys)
         missing = [name for name in used if name not in {row.name for row in self.get_queryset()}]
         row = 0 if index is None else index - self.initial_form_count()
         chosen = missing[row] if 0 <= row < len(missing) else ""
@@ -102,7 +109,7 @@ class ConnectionSecretInline(base.TabularInline[ConnectionSecret, Connection]):
         if obj is None:
             return 0
         stored = set(obj.secrets.values_list("name", flat=True))
-        used = connection_secrets.list_used(obj.auth, obj.subject_as)
+        used = connection_secrets.list_used(obj.auth, obj.subject_as, obj.more_keys)
         return len(set(used) - stored) if used else 1
 
 
@@ -114,7 +121,7 @@ def describe_secrets(connection: Connection) -> list[SecretStatus]:
     ]
 
 
-def _describe_secret(name: ConnectionSecret.Name, row: ConnectionSecret | None, connection: Connection) -> SecretStatus:
+def _describe_secret(name: SecretName, row: ConnectionSecret | None, connection: Connection) -> SecretStatus:
     is_usable = row is not None and connection_secrets.is_bound(row, connection)
     return SecretStatus(name, name.label, is_usable, _describe_status(row, connection))
 

@@ -4,9 +4,11 @@ A secret is stored with the origins that it was entered for. Otherwise, somebody
 connection, but does not know its secrets, could have them sent to their own server.
 """
 
+import hashlib
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import Protocol
 from urllib.parse import urlsplit
 
@@ -36,6 +38,28 @@ _NEEDED: dict[str, ConnectionSecret.Name] = {
     Connection.Auth.API_KEY: ConnectionSecret.Name.KEY,
     Connection.Auth.CLIENT_CREDENTIALS: ConnectionSecret.Name.CLIENT_SECRET,
 }
+
+
+class MoreKey(str):
+    """The name of the secret of one more API key, which a connection calls by the name in its requests."""
+
+    label: str
+
+    def __new__(cls, key_name: str, place: str) -> "MoreKey":
+        # As long as the column takes, and the same wherever the key stands in the list.
+        digest = hashlib.sha256(f"{place} {key_name}".encode()).hexdigest()
+        name = super().__new__(cls, f"key:{digest[:16]}")
+        name.label = f"API key {key_name}"
+        return name
+
+
+SecretName = ConnectionSecret.Name | MoreKey
+
+
+def list_more_keys(keys: Mapping[str, str]) -> dict[str, MoreKey]:
+    """Return the name of the secret of each API key, by the key's own name."""
+    return {name: MoreKey(name, place) for name, place in keys.items()}
+
 
 # Public clients have none.
 _OPTIONAL: dict[str, ConnectionSecret.Name] = {Connection.Auth.USER_OAUTH: ConnectionSecret.Name.CLIENT_SECRET}
@@ -93,17 +117,19 @@ class InvalidSecret(ValueError):
     """A secret cannot be stored. The message says why, without the secret."""
 
 
-def iterate_needed(connection: Connection | ConnectionConfig) -> Iterator[ConnectionSecret.Name]:
+def iterate_needed(connection: Connection | ConnectionConfig) -> Iterator[SecretName]:
     """Yield the secrets without which a connection cannot be used. Public OAuth clients have no client secret."""
     if connection.auth in _NEEDED:
         yield _NEEDED[connection.auth]
+    yield from list_more_keys(connection.more_keys).values()
     if connection.subject_as == Connection.SubjectAs.SIGNED_TOKEN:
         yield ConnectionSecret.Name.SIGNING_KEY
 
 
-def list_used(auth: str, subject_as: str) -> list[ConnectionSecret.Name]:
+def list_used(auth: str, subject_as: str, more_keys: Mapping[str, str] = MappingProxyType({})) -> list[SecretName]:
     """Return the secrets that a kind of authentication and of end users uses, also optional ones."""
-    names = [table[auth] for table in (_NEEDED, _OPTIONAL) if auth in table]
+    names: list[SecretName] = [table[auth] for table in (_NEEDED, _OPTIONAL) if auth in table]
+    names += list_more_keys(more_keys).values()
     return [*names, ConnectionSecret.Name.SIGNING_KEY] if subject_as == Connection.SubjectAs.SIGNED_TOKEN else names
 
 
@@ -126,7 +152,7 @@ def check_secret(name: str, secret: str) -> None:
         return
     if not secret or not secret.isprintable() or len(secret) > _MAX_LENGTH:
         raise InvalidSecret(f"Send 1 to {_MAX_LENGTH} characters, without line breaks.")
-    if name in _HEADER_VALUES and not _VISIBLE.fullmatch(secret):
+    if (name in _HEADER_VALUES or name.startswith("key:")) and not _VISIBLE.fullmatch(secret):
         raise InvalidSecret("Send visible ASCII characters only, without spaces.")
     if not encryption.is_configured():
         raise InvalidSecret(str(encryption.EncryptionNotConfigured()))
@@ -142,14 +168,14 @@ def is_bound(secret: ConnectionSecret, connection: Connection | ConnectionConfig
     return secret.origin == list_origins(connection)
 
 
-def read_secret(config: ConnectionConfig, name: ConnectionSecret.Name) -> str:
+def read_secret(config: ConnectionConfig, name: SecretName) -> str:
     """Return a secret of a connection. Raises InternalError (503 not_configured) if it is missing or not usable."""
     if secret := read_optional_secret(config, name):
         return secret
     raise build_not_configured_error(config, f"its {name.label} is not set")
 
 
-def read_optional_secret(config: ConnectionConfig, name: ConnectionSecret.Name) -> str:
+def read_optional_secret(config: ConnectionConfig, name: SecretName) -> str:
     """Return a secret of a connection, empty if there is none. Raises InternalError if it is not usable."""
     row = ConnectionSecret.objects.filter(connection__name=config.name, name=name).first()
     if row is None:
@@ -176,7 +202,7 @@ def _read_variable(config: ConnectionConfig, name: str) -> str:
 def describe_missing(connection: Connection, *, needs_credentials: bool) -> str:
     """Return a sentence for a terminal, "" if nothing is missing. `needs_credentials`: the document says so."""
     page = reverse("admin:registry_connection_change", args=[connection.pk])
-    if connection.auth == Connection.Auth.NONE:
+    if connection.auth == Connection.Auth.NONE and not connection.more_keys:
         problem = f"The document asks for credentials, and the connection {connection} sends none."
         return f"{problem} Choose its authentication on {page}." if needs_credentials else ""
     names = [*_iterate_missing_fields(connection), *_iterate_missing_secrets(connection)]

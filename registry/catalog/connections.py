@@ -25,6 +25,7 @@ class ConnectionConfig:
     auth: str = Connection.Auth.NONE
     key_in: str = Connection.KeyIn.HEADER
     key_name: str = ""
+    more_keys: Mapping[str, str] = field(default_factory=dict, hash=False)  # name -> header, query or cookie
     username: str = ""
     token_url: str = ""
     authorize_url: str = ""
@@ -138,7 +139,7 @@ def clear_connections() -> None:
 
 def _build_config(row: Row) -> ConnectionConfig:
     fields: dict[str, Any] = dict(zip(_FIELDS, row, strict=True))
-    return ConnectionConfig(**fields | {"headers": json.loads(fields["headers"])})
+    return ConnectionConfig(**fields | {name: json.loads(fields[name]) for name in ("headers", "more_keys")})
 
 
 _FIELDS = tuple(ConnectionConfig.__dataclass_fields__)

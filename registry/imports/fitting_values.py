@@ -12,6 +12,9 @@ from registry.jsonschema import dialect, validator
 from registry.jsonschema.dialect import Schema
 
 NO_VALUE = object()  # a value that cannot be made to fit
+NULLABLE = ("nullable", "x-nullable")  # flags of OpenAPI 3.0, and of many Swagger 2.0 documents
+# Keywords with which a schema can refuse null although its type allows it.
+MAY_REFUSE_NULL = frozenset(("$ref", "allOf", "anyOf", "oneOf", "not", "const", "if", "then", "else"))
 MAX_SHOWN = 40  # characters of a name in a remark
 _CLASSES: dict[str, tuple[type, ...]] = {
     "string": (str,),
@@ -30,6 +33,11 @@ def list_types(schema: Schema) -> frozenset[str]:
     listed = kinds if isinstance(kinds, list) else [kinds]
     types = {"string" if kind == "file" else kind for kind in listed if isinstance(kind, str)}
     return frozenset(types & _CLASSES.keys())
+
+
+def is_nullable(schema: Schema) -> bool:
+    """Return whether a flag says that a schema accepts null."""
+    return any(schema.get(flag) is True for flag in NULLABLE)
 
 
 def has_type(value: Any, types: frozenset[str]) -> bool:

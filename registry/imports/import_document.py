@@ -200,7 +200,7 @@ def import_document(
     return result, source
 
 
-def describe_connection(document: OpenApiDocument) -> dict[str, str]:
+def describe_connection(document: OpenApiDocument) -> dict[str, Any]:
     """Return the fields of a connection that a document names: its server and its authentication."""
     scheme = document.security
     return {
@@ -209,6 +209,7 @@ def describe_connection(document: OpenApiDocument) -> dict[str, str]:
         "auth": _AUTH_BY_SCHEME[scheme.kind],
         "key_in": scheme.location or Connection.KeyIn.HEADER,
         "key_name": scheme.name,
+        "more_keys": {name: place for place, name in scheme.more_keys},
         "token_url": scheme.token_url,
         "authorize_url": scheme.authorize_url,
         "scopes": " ".join(scheme.scopes)[:1000],

@@ -96,6 +96,7 @@ def _describe_source(
             | (about or {}).get(op.name, {})
             for op in source.ops[:MAX_LISTED_OPERATIONS]
         ],
+        "remarks": list(source.remarks),
         "refused": len(source.refusals),
         "refusals": [[each.name, each.reason] for each in source.refusals[:MAX_LISTED_REFUSALS]],
         "tokens_as_list": token_budget.count(source.tools_text),

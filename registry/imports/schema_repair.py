@@ -11,6 +11,8 @@ from typing import Any
 
 import jsonschema_rs
 
+from registry.imports import fitting_values
+from registry.imports.fitting_values import NO_VALUE
 from registry.jsonschema import schema_check, validator
 from registry.jsonschema.dialect import DIALECT, Schema
 
@@ -66,6 +68,7 @@ def repair_parameters(parameters: Any) -> tuple[dict[str, Any], list[str]]:
     schema = _repair_root(copy.deepcopy(parameters), repairs)
     if not schema_check.find_hazards(schema):
         _drop_invalid_keywords(schema, repairs)
+        repairs += fitting_values.drop_unfit_defaults(schema)
     if problems := schema_check.find_problems(schema):
         raise UnusableParameters(" ".join(dict.fromkeys(problems)))
     return schema, list(dict.fromkeys(repairs))
@@ -99,6 +102,7 @@ def _repair_schema(schema: Any, repairs: list[str]) -> None:
     _repair_type(schema, repairs)
     _repair_items(schema)
     _repair_bounds(schema, repairs)
+    _repair_values(schema, repairs)
     for name in ("properties", "required", "enum"):
         if name in schema and schema[name] in (None, [], {}):
             del schema[name]
@@ -112,6 +116,19 @@ def _repair_schema(schema: Any, repairs: list[str]) -> None:
     for keyword in _SCHEMA_OBJECT_KEYWORDS:
         for each in schema[keyword].values() if isinstance(schema.get(keyword), dict) else ():
             _repair_schema(each, repairs)
+    _allow_null(schema)
+
+
+def _allow_null(schema: Schema) -> None:
+    """Let a schema accept null, in place, if a flag of OpenAPI says so and its type does not do it alone."""
+    is_nullable = fitting_values.is_nullable(schema)
+    for flag in fitting_values.NULLABLE:
+        schema.pop(flag, None)
+    if is_nullable and schema and ("type" not in schema or not fitting_values.MAY_REFUSE_NULL.isdisjoint(schema)):
+        outside = {key: schema.pop(key) for key in ("description", "default") if key in schema}
+        inside = dict(schema)
+        schema.clear()
+        schema |= outside | {"anyOf": [inside, {"type": "null"}]}
 
 
 def _repair_dialect(schema: Schema, repairs: list[str]) -> None:
@@ -132,7 +149,7 @@ def _repair_type(schema: Schema, repairs: list[str]) -> None:
         del schema["type"]
         repairs.append("Types unknown to JSON Schema were removed.")
         return
-    if schema.pop("nullable", None) is True:  # OpenAPI 3.0
+    if fitting_values.is_nullable(schema):
         json_types.append("null")
         if isinstance(schema.get("enum"), list) and None not in schema["enum"]:
             schema["enum"].append(None)
@@ -160,6 +177,18 @@ def _repair_bounds(schema: Schema, repairs: list[str]) -> None:
             repairs.append("Infinite bounds were removed.")
 
 
+def _repair_values(schema: Schema, repairs: list[str]) -> None:
+    """Make the values of an enum or a const fit the type beside them, such as "1.1" for 1.1 if it is a string."""
+    fitting_values.move_list_enum(schema)
+    types = fitting_values.list_types(schema)
+    if isinstance(enum := schema.get("enum"), list) and (fitted := fitting_values.fit_enum(enum, types)):
+        if fitted != enum or list(map(type, fitted)) != list(map(type, enum)):
+            repairs.append("Values of an enum were made to fit its type.")
+        schema["enum"] = fitted
+    if "const" in schema and (const := fitting_values.fit_value(schema["const"], types)) is not NO_VALUE:
+        schema["const"] = const
+
+
 def _repair_properties(schema: Schema, arguments: dict[str, Any], repairs: list[str]) -> None:
     required = schema["required"] if isinstance(schema.get("required"), list) else []
     flagged: list[str] = []
@@ -180,6 +209,10 @@ def _repair_properties(schema: Schema, arguments: dict[str, Any], repairs: list[
     required += [name for name in flagged if name not in listed]
     if required:
         schema["required"] = required
+    undescribed = [name for name in required if isinstance(name, str) and name not in arguments]
+    if undescribed and schema.get("additionalProperties") is False:
+        arguments |= {name: {} for name in undescribed}
+        repairs.append("Required arguments that it does not describe accept any value.")
 
 
 def _drop_invalid_keywords(schema: Schema, repairs: list[str]) -> None:

@@ -8,6 +8,7 @@ from registry.jsonschema import dialect
 from registry.jsonschema.arguments import iter_arguments
 from registry.jsonschema.dialect import Schema
 
+OTHERS = "*"  # instead of a name: arguments that a schema allows and does not name
 MAX_ENUM_SHOWN = 20
 MAX_EXPECTED_LENGTH = 200  # characters of a type in an error message
 MAX_SHOWN_NUMBER, MAX_SHOWN_ITEMS = 10_000, 20  # from these on, signatures leave out the maximum
@@ -30,23 +31,31 @@ FACETS = tuple(
 
 
 def format_arguments(schema: Schema, *, fold: bool = False, outline: bool = False) -> dict[str, str]:
-    """Return {argument: signature}, such as {"limit": "integer = 20, max 50"}.
+    """Return {argument: signature}, such as {"limit": "integer = 20, max 50"}; "*" is for all that has no own name.
 
     With `fold`, nested objects and lists are shortened to `object` and `list`; with `outline`, to the names of their
     first members: `list of {title, due_at?, …}`.
     """
     formatter = _TypeFormatter(schema, fold, outline)
-    return {
+    signatures = {
         name: _format_signature(argument, formatter, required) for name, argument, required in iter_arguments(schema)
     }
+    others = schema.get("additionalProperties")
+    if others is True or (isinstance(others, dict) and signatures):
+        signatures[OTHERS] = f"{formatter.format_type(others)}, other fields"
+    return signatures
 
 
 def describe_arguments(schema: Schema) -> list[dict[str, Any]]:
     """Return [{name, type, required, default?, enum?, description?}] in the order of `format_arguments`."""
     formatter = _TypeFormatter(schema)
-    return [
+    described = [
         _build_description(name, argument, formatter, required) for name, argument, required in iter_arguments(schema)
     ]
+    others = schema.get("additionalProperties")
+    if others is True or (isinstance(others, dict) and described):
+        described.append({"name": OTHERS, "type": f"{formatter.format_type(others)}, other fields", "required": False})
+    return described
 
 
 def describe_argument(schema: Schema, name: str) -> dict[str, Any]:
@@ -126,7 +135,11 @@ def _strip_keywords(value: Any, hidden: frozenset[str], *, names: bool) -> Any:
 
 def _build_description(name: str, argument: Schema, formatter: "_TypeFormatter", required: bool) -> dict[str, Any]:
     kind = formatter.format_type({key: value for key, value in argument.items() if key != "enum"})
-    entry: dict[str, Any] = {"name": name, "type": ", ".join([kind, *_format_bounds(argument)]), "required": required}
+    entry: dict[str, Any] = {
+        "name": name,
+        "type": ", ".join([kind, *_format_bounds(argument, is_whole=True)]),
+        "required": required,
+    }
     if argument.get("default") is not None and argument["default"] not in ([], {}, ""):
         entry["default"] = argument["default"]
     if argument.get("enum"):
@@ -230,15 +243,15 @@ def format_literal(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _format_bounds(argument: Schema) -> list[str]:
+def _format_bounds(argument: Schema, *, is_whole: bool = False) -> list[str]:
     """Return the range: `1..5` if it is small, else its min and max.
 
-    A minimum of 0 or 1 is left out as obvious, and a maximum that hardly any call reaches.
+    A minimum of 0 or 1 is left out as obvious, and a maximum that hardly any call reaches, unless `is_whole`.
     """
     low, high = argument.get("minimum"), argument.get("maximum")
     if high is None:
         high = _get_max_items(argument)
-    elif high >= MAX_SHOWN_NUMBER:
+    elif high >= MAX_SHOWN_NUMBER and not is_whole:
         high = None
     if low is not None and high is not None and high - low < 10:
         return [f"{low}..{high}"]

@@ -10,7 +10,7 @@ from django.db import models
 from django.db.models import F, Q
 
 from core.background.leases import LeasedRow
-from registry.models.fields import name_validator, validate_headers
+from registry.models.fields import name_validator, validate_headers, validate_more_keys
 
 
 def _text(verbose_name: str = "", *, max_length: int = 200, help_text: str = "") -> "models.CharField[str, str]":
@@ -69,6 +69,17 @@ class Connection(models.Model):
     auth = models.CharField("authentication", max_length=20, choices=Auth, default=Auth.NONE, db_default=Auth.NONE)
     key_in = models.CharField("API key in", max_length=10, choices=KeyIn, default=KeyIn.HEADER, db_default=KeyIn.HEADER)
     key_name = _text("API key name", help_text="Of the header, query parameter or cookie, such as X-API-Key.")
+    more_keys = models.JSONField(
+        "more API keys",
+        default=dict,
+        blank=True,
+        db_default={},
+        validators=[validate_more_keys],
+        help_text=(
+            "Keys that the service asks for besides, and where each is sent: header, query or cookie. "
+            'Such as {"X-App-Id": "header"}. Enter their values below, after you have saved.'
+        ),
+    )
     username = _text("user name")
     token_url = _text("token URL", max_length=500)
     authorize_url = _text("authorization URL", max_length=500, help_text="Where end users sign in.")

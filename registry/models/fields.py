@@ -1,6 +1,7 @@
 """Validators, fields and lookups that several models use."""
 
 import json
+import re
 from typing import Any, cast
 
 from django.core.exceptions import ValidationError
@@ -15,6 +16,9 @@ from registry import request_mapping
 models.TextField.register_lookup(Length, "length")
 models.CharField.register_lookup(Length, "length")
 
+KEY_PLACES = ("header", "query", "cookie")
+MAX_KEYS, MAX_KEY_NAME = 8, 100
+_KEY_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z\[\]-]+")
 MAX_WORDS, MAX_WORD = 100, 60  # words of a vocabulary entry, characters of a word
 
 
@@ -69,6 +73,20 @@ def validate_text_map(value: object) -> None:
     """Refuse anything but an object whose values are non-empty strings."""
     if not isinstance(value, dict) or any(not isinstance(item, str) or not item for item in value.values()):
         raise ValidationError('Send an object of strings, such as {"search": "query"}.')
+
+
+def validate_more_keys(value: object) -> None:
+    """Refuse anything but an object of a few names, each with the place in a request where a key is sent."""
+    validate_text_map(value)
+    keys = cast("dict[str, str]", value)
+    if len(keys) > MAX_KEYS:
+        raise ValidationError(f"{len(keys)} keys; the limit is {MAX_KEYS}.")
+    for name, place in keys.items():
+        if place not in KEY_PLACES:
+            raise ValidationError(f"{name[:100]}: send header, query or cookie as its place.")
+        is_allowed = request_mapping.is_header_allowed(name) if place == "header" else _KEY_NAME.fullmatch(name)
+        if len(name) > MAX_KEY_NAME or not is_allowed:
+            raise ValidationError(f"{name[:100]} cannot be the name of a {place}. Use letters, digits and dashes.")
 
 
 def validate_headers(value: object) -> None:

@@ -39,6 +39,9 @@
     const needed = selects
       .filter((select) => isNeeded(select.name))
       .flatMap((select) => namesOf(select, "secrets"));
+    // Further API keys are needed with every kind of authentication.
+    const values = [...group.querySelectorAll("option")].map((option) => option.value);
+    needed.push(...new Set(values.filter((value) => value.startsWith("key:"))));
     const rows = [...group.querySelectorAll(".form-group")];
     const stored = rows.filter((row) => row.classList.contains("original"));
     const taken = stored.map((row) => row.querySelector("select")?.value);

@@ -163,7 +163,7 @@ def read_result(
     base, parameters = http.parse_parameters(response.headers, "content-type")
     if not body.strip():
         return dict(DONE)
-    if base in HTML_TYPES and is_json_type(accept):
+    if base in HTML_TYPES and not accepts_web_pages(accept):
         raise _build_broken_error("it is a web page, not JSON")
     if is_json_type(base) or _looks_like_json(body, base):
         return wrap_value(redactor.redact_value(clean_value(parse_json(body))))
@@ -174,6 +174,12 @@ def read_result(
     name = redactor.redact_text(named.get("filename") or FILE_NAME)
     content_type = redactor.redact_text(base) or "application/octet-stream"
     return {"file": result_values.store_file(work, name, content_type, redactor.redact_bytes(body))}
+
+
+def accepts_web_pages(accept: str) -> bool:
+    """Return whether the document of a service says that an operation answers a web page."""
+    names = {get_base_type(each) for each in accept.split(",")}
+    return not names.isdisjoint({*HTML_TYPES, "text/*"})
 
 
 def is_text_type(base: str) -> bool:

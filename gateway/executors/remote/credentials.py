@@ -100,7 +100,11 @@ def apply_credentials(request: BuiltRequest, caller: CredentialsCaller, config: 
     """
     if get_origin(request.url) != get_origin(config.base_url):  # a bug: paths must not choose the host
         raise RuntimeError("A request would leave the origin of its connection.")
-    return _apply_subject(_APPLY[config.auth](request, caller, config), caller, config)
+    signed = _APPLY[config.auth](request, caller, config)
+    for name, place in config.more_keys.items():
+        key = connection_secrets.read_secret(config, connection_secrets.MoreKey(name, place))
+        signed = _SET_KEY[place](signed, name, key)
+    return _apply_subject(signed, caller, config)
 
 
 def forget(config: ConnectionConfig, subject: str = "") -> None:
@@ -130,8 +134,7 @@ def _apply_basic(request: BuiltRequest, _: CredentialsCaller, config: Connection
 
 def _apply_api_key(request: BuiltRequest, _: CredentialsCaller, config: ConnectionConfig) -> BuiltRequest:
     key = connection_secrets.read_secret(config, ConnectionSecret.Name.KEY)
-    set_key = {Connection.KeyIn.QUERY: set_query_parameter, Connection.KeyIn.COOKIE: set_cookie}
-    return set_key.get(Connection.KeyIn(config.key_in), set_header)(request, config.key_name, key)
+    return _SET_KEY[config.key_in](request, config.key_name, key)
 
 
 def _apply_client_credentials(
@@ -188,6 +191,13 @@ def set_cookie(request: BuiltRequest, name: str, value: str) -> BuiltRequest:
     cookies = [each.strip() for line in lines for each in line.split(";")]
     others = [each for each in cookies if each and each.partition("=")[0].strip() != name]
     return set_header(request, "Cookie", "; ".join([*others, f"{name}={quote(value, safe=_COOKIE_CHARACTERS)}"]))
+
+
+_SET_KEY: dict[str, Callable[[BuiltRequest, str, str], BuiltRequest]] = {
+    Connection.KeyIn.HEADER: set_header,
+    Connection.KeyIn.QUERY: set_query_parameter,
+    Connection.KeyIn.COOKIE: set_cookie,
+}
 
 
 def _iterate_other_headers(request: BuiltRequest, name: str) -> Iterator[tuple[str, str]]:

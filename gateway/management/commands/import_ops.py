@@ -1,6 +1,7 @@
 import json
 from argparse import ArgumentParser
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from registry.drafts import history
 from registry.imports import document_source, functions, import_document, import_job, mcp_import, openai, run_import
 from registry.imports.document_source import DocumentFiles, UnreadableDocument
 from registry.imports.import_document import ReadDocument, Selection
-from registry.imports.import_source import ImportSource
+from registry.imports.import_source import ImportSource, Refusal
 from registry.imports.run_import import ImportResult
 from registry.models import Connection, Release
 from registry.releases import lifecycle, publishing
@@ -152,7 +153,9 @@ def _import_openapi(options: dict[str, Any]) -> tuple[ImportResult, ImportSource
     if not document.pick(selection).ops:
         tags = sorted({tag for operation in document.content.operations for tag in operation.tags})
         known = f" Its tags are {', '.join(map(escape_for_terminal, tags[:20]))}." if tags else ""
-        raise CommandError(f"No operation of the document matches.{known} Nothing was imported.")
+        left_out = _list_reasons(document.content.refusals)
+        reasons = f" Left out: {' '.join(left_out)}" if left_out else ""
+        raise CommandError(f"No operation of the document matches.{known}{reasons} Nothing was imported.")
     result, source = import_document.import_document(
         document, selection, group=options["group"], connection=connection, by="import_ops", at=timezone.now()
     )
@@ -215,8 +218,13 @@ def _explain_nothing(source: ImportSource) -> str:
     if source.other_names:
         names = import_job.limit_names(sorted(source.other_names), show_all=False)
         return f"No tool of the server matches. It has {', '.join(map(escape_for_terminal, names))}."
-    reasons = [f"{escape_for_terminal(each.name)}: {escape_for_terminal(each.reason)}" for each in source.refusals[:10]]
+    reasons = _list_reasons(source.refusals)
     return " ".join(["None of its tools can be imported.", *reasons] if reasons else ["The server has no tools."])
+
+
+def _list_reasons(refusals: Sequence[Refusal]) -> list[str]:
+    """Return the first things that were left out, each with its reason."""
+    return [f"{escape_for_terminal(each.name)}: {escape_for_terminal(each.reason)}" for each in refusals[:10]]
 
 
 def _read_files(source: str, hosts: list[str]) -> DocumentFiles:

@@ -8,7 +8,15 @@ from typing import Any
 import jsonschema_rs
 
 from core.text import json_pointer
-from registry.imports.fitting_values import NO_VALUE, fit_enum, fit_value, list_types, move_list_enum
+from registry.imports.fitting_values import (
+    MAY_REFUSE_NULL,
+    NO_VALUE,
+    fit_enum,
+    fit_value,
+    is_nullable,
+    list_types,
+    move_list_enum,
+)
 from registry.imports.openapi.references import DanglingReference, OtherHost, References
 from registry.jsonschema import validation_cost
 from registry.jsonschema.schema_check import MAX_ENUM, MAX_PATTERN
@@ -20,8 +28,6 @@ _COUNTS = frozenset(
     ("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties", "minContains", "maxContains")
 )
 _TEXTS = frozenset(("description", "format", "contentEncoding", "contentMediaType"))
-# Keywords with which a schema can refuse null although its type allows it.
-_MAY_REFUSE_NULL = frozenset(("$ref", "allOf", "anyOf", "oneOf", "not", "const", "if", "then", "else"))
 _EXCLUSIVE = {"exclusiveMinimum": "minimum", "exclusiveMaximum": "maximum"}
 _MAX_PATTERN_NS = 5_000  # per character
 MAX_INLINE_DEPTH = 11  # levels of one schema; what is deeper accepts anything
@@ -76,15 +82,10 @@ def merge_unions(schema: Schema, converted: Schema) -> Schema:
             converted["allOf"] = [*converted.get("allOf", ()), {"anyOf": branches}]
         else:
             converted["anyOf"] = branches
-    if is_nullable(schema) and converted and ("type" not in converted or not _MAY_REFUSE_NULL.isdisjoint(converted)):
+    if is_nullable(schema) and converted and ("type" not in converted or not MAY_REFUSE_NULL.isdisjoint(converted)):
         texts = {name: converted.pop(name) for name in ("description", "default") if name in converted}
         return texts | {"anyOf": [converted, {"type": "null"}]}
     return converted
-
-
-def is_nullable(schema: Schema) -> bool:
-    """Return whether a flag of OpenAPI 3.0, or of many Swagger 2.0 documents, allows null."""
-    return schema.get("nullable") is True or schema.get("x-nullable") is True
 
 
 def merge_parts(parts: list[Schema]) -> Schema:
@@ -257,7 +258,7 @@ class SchemaConverter:
             other = self._definitions.get(name, {})
             if other.get("type") != "object":
                 return schema
-        if not isinstance(other.get("type"), str) or not _MAY_REFUSE_NULL.isdisjoint(other):
+        if not isinstance(other.get("type"), str) or not MAY_REFUSE_NULL.isdisjoint(other):
             return schema
         if schema.keys() - {"anyOf", "description", "default"}:  # more than the alternatives
             return schema

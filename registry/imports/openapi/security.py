@@ -8,8 +8,10 @@ from typing import Any, Literal
 from registry.imports.openapi import swagger
 from registry.imports.openapi.references import DanglingReference, OtherHost, References
 from registry.imports.openapi.servers import is_usable
+from registry.request_mapping import is_header_allowed
 
 AuthKind = Literal["none", "bearer", "basic", "api_key", "oauth2_client_credentials", "oauth2_authorization_code"]
+MAX_NAME = 100  # characters of the name of a key
 MAX_KEYS = 8  # API keys that one call sends
 Requirement = tuple[str, ...]  # names of schemes that a call needs together
 
@@ -125,7 +127,8 @@ def _read_scheme(value: Mapping[str, Any], is_swagger: bool) -> SecurityScheme |
         name, location = str(scheme.get("name", "")), str(scheme.get("in", "header"))
         if name.lower() == "authorization" and location == "header":
             return SecurityScheme("bearer")
-        return SecurityScheme("api_key", name[:200], location) if location in ("header", "query", "cookie") else None
+        is_sendable = is_header_allowed(name) if location == "header" else location in ("query", "cookie") and name
+        return SecurityScheme("api_key", name[:MAX_NAME], location) if is_sendable else None
     return _read_oauth(scheme.get("flows")) if kind == "oauth2" else None
 
 
