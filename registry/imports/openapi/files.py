@@ -48,6 +48,7 @@ def build_file_schema(kind: FileKind, schema: dict[str, Any]) -> dict[str, Any]:
         "type": ["array", "null"] if is_nullable else "array",
         "items": dict(FILE_SCHEMA),
         "description": f"{text.rstrip('. ')}. The ids of stored files." if text else "The ids of stored files.",
+        SHORT_NOTE: "ids of stored files",
     } | bounds
 
 

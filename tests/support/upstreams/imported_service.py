@@ -6,7 +6,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
 
 import orjson
 import pytest
@@ -40,14 +39,17 @@ class Received:
 
 @dataclass
 class ImportedService:
-    """A service that answers {"ok": true}, and the ops of its document."""
+    """A service that answers `answer`, and the ops of its document."""
 
     api: Api
     folder: Path
     capsys: pytest.CaptureFixture[str]
-    server: Server
     output: str = ""
-    files: int = field(default=0)
+    files: int = 0
+    answer: Any = field(default_factory=lambda: {"ok": True})
+
+    def __post_init__(self) -> None:
+        self.server = Server(lambda _: build_response(orjson.dumps(self.answer), Content_Type="application/json"))
 
     def load(self, document: Any, *, format: str = "openapi", publish: bool = True, **options: Any) -> str:
         """Import a document (text, or a value that is written as JSON) and publish it. Return what the command says."""
@@ -115,10 +117,11 @@ class ImportedService:
 
 
 @pytest.fixture
-def imported_service(live_catalog: object, api: Api, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[Any]:
+def imported_service(
+    live_catalog: object, api: Api, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> Iterator[ImportedService]:
     """Start the service. It stops after the test."""
-    answer = build_response(orjson.dumps({"ok": True}), Content_Type="application/json")
-    imported = ImportedService(api, tmp_path, capsys, Server(lambda request: answer))
+    imported = ImportedService(api, tmp_path, capsys)
     yield imported
     for transport in client._transports.values():
         transport.close()  # it stays usable
