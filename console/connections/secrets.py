@@ -46,7 +46,7 @@ class ConnectionSecretForm(forms.ModelForm[ConnectionSecret]):
         super().__init__(*args, **kwargs)
         is_stored = self.instance.pk is not None
         self.fields["name"].disabled = is_stored
-        choices: dict[str, str] = {name: name.label for name in used} | dict(ConnectionSecret.Name.choices)
+        choices = {str(name): str(name.label) for name in [*used, *ConnectionSecret.Name]}
         if is_stored:
             choices.setdefault(self.instance.name, "API key that is not used now")
         else:
@@ -123,7 +123,7 @@ def describe_secrets(connection: Connection) -> list[SecretStatus]:
 
 def _describe_secret(name: SecretName, row: ConnectionSecret | None, connection: Connection) -> SecretStatus:
     is_usable = row is not None and connection_secrets.is_bound(row, connection)
-    return SecretStatus(name, name.label, is_usable, _describe_status(row, connection))
+    return SecretStatus(name, str(name.label), is_usable, _describe_status(row, connection))
 
 
 def _describe_status(row: ConnectionSecret | None, connection: Connection | None = None) -> str:

@@ -222,4 +222,4 @@ def _iterate_missing_secrets(connection: Connection) -> Iterator[str]:
     rows = {row.name: row for row in connection.secrets.all()}
     for name in iterate_needed(connection):
         if name not in rows or not is_bound(rows[name], connection):
-            yield name.label
+            yield str(name.label)

@@ -11,10 +11,9 @@ from typing import Any
 
 import jsonschema_rs
 
-from registry.imports import fitting_values
-from registry.imports.fitting_values import NO_VALUE
-from registry.jsonschema import schema_check, validator
+from registry.jsonschema import fitting_values, schema_check, validator
 from registry.jsonschema.dialect import DIALECT, Schema
+from registry.jsonschema.fitting_values import NO_VALUE
 
 MAX_CHARACTERS = 200_000  # of the schema as JSON
 MAX_DROPPED = 50  # invalid keywords to drop, before the schema is given up

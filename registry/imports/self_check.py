@@ -61,7 +61,7 @@ def _choose_args(entry: OpEntry, schema: dict[str, Any]) -> dict[str, Any]:
     """
     for example in entry.get("examples", ()):
         if not validator.find_instance_problems(schema, example["args"]):
-            return cast(dict[str, Any], example["args"])
+            return example["args"]
     try:
         return cast(dict[str, Any], samples.build_sample(schema))
     except NoSample as error:

@@ -20,7 +20,7 @@ from registry.imports import document_source, run_import, self_check
 from registry.imports.document_source import DocumentFiles
 from registry.imports.import_document import Selection, read_document
 from registry.imports.openapi.document import METHODS
-from registry.imports.openapi.recorder import DocumentedRequest
+from registry.imports.openapi.requests.recorder import DocumentedRequest
 
 pytestmark = [pytest.mark.server, pytest.mark.thorough]
 

@@ -3,12 +3,12 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from registry.imports import fitting_values
-from registry.imports.openapi import files, media_types
-from registry.imports.openapi.files import FILE_SCHEMA, FileKind
 from registry.imports.openapi.parameters import Argument, build_schema, set_example
 from registry.imports.openapi.references import DanglingReference, Located, References
+from registry.imports.openapi.requests import files, media_types
+from registry.imports.openapi.requests.files import FILE_SCHEMA, FileKind
 from registry.imports.openapi.schemas import SchemaConverter, merge_parts
+from registry.jsonschema import fitting_values
 from registry.request_mapping import FORM_TYPE, JSON_TYPE, MULTIPART_TYPE, STYLES
 
 _MAX_PARTS = 30  # of allOf, followed
@@ -89,6 +89,8 @@ class BodyReader:
         media, url = self.references.follow(content[form], parameter.url)
         encodings = media.get("encoding") if isinstance(media, dict) else None
         parts = self._find_properties(media.get("schema", {}), url) if isinstance(media, dict) else None
+        if parts is None:
+            return []
         return [
             Located(
                 {"name": name, "in": "query", "schema": {"allOf": schemas} if len(schemas) > 1 else schemas[0]}
@@ -96,7 +98,7 @@ class BodyReader:
                 | _read_encoding(encodings.get(name) if isinstance(encodings, dict) else None),
                 located[0].url,
             )
-            for name, located in (parts.properties.items() if parts else ())
+            for name, located in parts.properties.items()
             if (schemas := [each.value for each in located])
         ]
 

@@ -5,16 +5,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from registry import request_mapping
-from registry.imports import danger, fitting_values
+from registry.imports import danger
 from registry.imports.danger import Danger
-from registry.imports.openapi import media_types, parameters, swagger, texts
+from registry.imports.openapi import parameters, swagger, texts
 from registry.imports.openapi.bodies import BodyPlan, BodyReader
 from registry.imports.openapi.parameters import Argument, assign_names, build_schema
-from registry.imports.openapi.path_templates import PathTemplate, UnusablePath, parse_path
-from registry.imports.openapi.recorder import DocumentedRequest, describe_request
 from registry.imports.openapi.references import Located, References
+from registry.imports.openapi.requests import media_types
+from registry.imports.openapi.requests.path_templates import PathTemplate, UnusablePath, parse_path
+from registry.imports.openapi.requests.recorder import DocumentedRequest, describe_request
 from registry.imports.openapi.schemas import SchemaConverter
-from registry.jsonschema import schema_check, validator
+from registry.jsonschema import fitting_values, schema_check, validator
 from registry.result_row import Outline
 
 MAX_EXAMPLES = 2

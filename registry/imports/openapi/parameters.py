@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from registry.imports.openapi import swagger
-from registry.imports.openapi.path_templates import PathTemplate
 from registry.imports.openapi.references import Located, References
+from registry.imports.openapi.requests.path_templates import PathTemplate
 from registry.imports.openapi.schemas import SchemaConverter
 from registry.request_mapping import LOCATIONS, STYLES, is_header_allowed
 from registry.text.tool_name_words import NumberedNames, split_name

@@ -8,7 +8,9 @@ from typing import Any
 import jsonschema_rs
 
 from core.text import json_pointer
-from registry.imports.fitting_values import (
+from registry.imports.openapi.references import DanglingReference, OtherHost, References
+from registry.jsonschema import validation_cost
+from registry.jsonschema.fitting_values import (
     MAY_REFUSE_NULL,
     NO_VALUE,
     fit_enum,
@@ -17,8 +19,6 @@ from registry.imports.fitting_values import (
     list_types,
     move_list_enum,
 )
-from registry.imports.openapi.references import DanglingReference, OtherHost, References
-from registry.jsonschema import validation_cost
 from registry.jsonschema.schema_check import MAX_ENUM, MAX_PATTERN
 from registry.text.tool_name_words import NumberedNames
 
@@ -105,7 +105,7 @@ def _apply_discriminator(schema: Schema, keyword: str, branches: list[Schema]) -
     discriminator = schema.get("discriminator")
     mapping = discriminator.get("mapping") if isinstance(discriminator, dict) else None
     name = discriminator.get("propertyName") if isinstance(discriminator, dict) else None
-    if not isinstance(mapping, dict) or not isinstance(name, str):
+    if not isinstance(discriminator, dict) or not isinstance(mapping, dict) or not isinstance(name, str):
         return branches
     refs = [str(each.get("$ref")) if isinstance(each, dict) else "" for each in schema[keyword]]
     values: dict[str, list[str]] = {}

@@ -5,8 +5,8 @@ from typing import Any
 
 from registry import result_row
 from registry.imports.openapi import swagger
-from registry.imports.openapi.media_types import is_json
 from registry.imports.openapi.references import DanglingReference, Located, OtherHost, References
+from registry.imports.openapi.requests.media_types import is_json
 from registry.result_row import Outline
 from registry.text import cleanup
 

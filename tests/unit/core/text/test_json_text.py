@@ -68,7 +68,10 @@ def test_loads_refuses_every_proper_prefix_of_an_object(value: Any) -> None:
         (b"[-Infinity]", "not_a_number"),
         (b"1e999", "number_out_of_range"),
         (b"1" * 5_000, "number_out_of_range"),
-        *((raw, "number_out_of_range") for raw in (b"9223372036854775808", b"-9223372036854775808", b"[18446744073709551616]")),
+        *(
+            (raw, "number_out_of_range")
+            for raw in (b"9223372036854775808", b"-9223372036854775808", b"[18446744073709551616]")
+        ),
         (b'{"a": 1, "a": 1}', "duplicate_key"),
         (b'{"a": {"b": [{"c": 1, "c": 2}]}}', "duplicate_key"),
         (b'{"a": 1, "\\u0061": 2}', "duplicate_key"),  # the same key with an escape

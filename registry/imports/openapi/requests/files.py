@@ -3,8 +3,8 @@
 from enum import StrEnum
 from typing import Any
 
-from registry.imports.openapi import media_types
 from registry.imports.openapi.references import DanglingReference, OtherHost, References
+from registry.imports.openapi.requests import media_types
 from registry.jsonschema.dialect import SHORT_NOTE
 
 MAX_DEPTH = 6  # of references and parts

@@ -52,7 +52,9 @@ def parse_path(text: str) -> PathTemplate:
     """Return the parts of a path. Raises UnusablePath."""
     pieces = list(_split(text if text.startswith("/") else f"/{text}"))
     start = next((at for at, piece in enumerate(pieces) if piece == "?"), len(pieces))
-    path, placeholders, arguments = "", {}, {}
+    path = ""
+    placeholders: dict[str, Placeholder] = {}
+    arguments: dict[str, Placeholder] = {}
     for piece in pieces[:start]:
         if isinstance(piece, Placeholder) and piece.written[:1] in ("?", "&"):
             arguments |= _read_expansion(piece)

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from registry.imports.openapi import media_types
-from registry.imports.openapi.path_templates import parse_path
 from registry.imports.openapi.references import DanglingReference, Located, OtherHost, References
-from registry.request_mapping import RecordedRequest
+from registry.imports.openapi.requests import media_types
+from registry.imports.openapi.requests.path_templates import parse_path
+from registry.request_mapping import FORM_TYPE, MULTIPART_TYPE, RecordedRequest
 
 _PLAIN_TYPES = ("string", "integer", "number", "boolean", "array")
 _PLACEHOLDER = re.compile(r"\{([^{}/]+)\}")
@@ -79,9 +79,9 @@ class DocumentedRequest:
         if media_types.is_json(sent):
             value = json.loads(body)
             return set(value) if isinstance(value, dict) else None
-        if sent == media_types.FORM_TYPE:
+        if sent == FORM_TYPE:
             return {name.partition("[")[0] for name, _ in parse_qsl(body.decode(), keep_blank_values=True)}
-        if sent == media_types.MULTIPART_TYPE:
+        if sent == MULTIPART_TYPE:
             return set(re.findall(r'form-data; name="([^"]*)"', body.decode("utf-8", "replace")))
         return None
 
@@ -150,7 +150,7 @@ def _list_required(content: Mapping[str, Any], body: Located, references: Refere
         schema = references.follow(media.value.get("schema", {}), media.url) if isinstance(media.value, dict) else media
         value = schema.value if isinstance(schema.value, dict) else {}
         names = [name for name in value.get("required") or () if isinstance(name, str)]
-        properties = value.get("properties") if isinstance(value.get("properties"), dict) else {}
+        properties = value.get("properties") or {}
         located = {name: references.follow(properties.get(name, {}), schema.url).value for name in names}
     except (DanglingReference, OtherHost, AttributeError, TypeError):
         return []
