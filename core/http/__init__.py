@@ -3,6 +3,7 @@
 from core.http.api_endpoint import build_endpoint_url, call_api, post_for_stream, post_json
 from core.http.client import Response, ResponseStream, request
 from core.http.errors import (
+    MAX_PARAMETERS,
     Abort,
     AddressRefused,
     BadRequest,
@@ -20,6 +21,7 @@ from core.http.errors import (
 from core.http.ssrf import get_upstream_networks
 
 __all__ = [
+    "MAX_PARAMETERS",
     "Abort",
     "AddressRefused",
     "BadRequest",

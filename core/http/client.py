@@ -16,7 +16,7 @@ import httpcore2
 import httpx2
 
 from core.database.deadlines import Deadline
-from core.http import redirects
+from core.http import redirects, sse
 from core.http.errors import (
     Abort,
     BadRequest,
@@ -40,18 +40,24 @@ MAX_BYTES = 1_000_000
 
 
 def read_body(response: httpx2.Response, max_bytes: int) -> bytes:
-    """Return the decompressed body. Raises TooLarge before holding more than `max_bytes`, and BrokenAnswer.
+    """Return the decompressed body. Raises TooLarge before holding more than `max_bytes`, and BrokenAnswer."""
+    return b"".join(iter_body(response, max_bytes))
+
+
+def iter_body(response: httpx2.Response, max_bytes: int) -> Iterator[bytes]:
+    """Yield the decompressed body as it arrives. Raises TooLarge before yielding more than `max_bytes`, BrokenAnswer.
 
     Requests only accept gzip. Any other encoding is an error, above all a chain of encodings, since each one multiplies
     the size.
     """
     encoding = response.headers.get("content-encoding", "").strip().lower()
+    chunks = iter_chunks(response, max_bytes)
     if encoding in ("gzip", "x-gzip"):
-        return _gunzip(iter_chunks(response, max_bytes), max_bytes)
-    body = b"".join(iter_chunks(response, max_bytes))
-    if body and encoding not in ("", "identity"):
+        yield from _gunzip(chunks, max_bytes)
+    elif encoding in ("", "identity"):
+        yield from chunks
+    elif any(chunks):
         raise BrokenAnswer
-    return body
 
 
 def iter_chunks(response: httpx2.Response, max_bytes: int) -> Iterator[bytes]:
@@ -64,19 +70,20 @@ def iter_chunks(response: httpx2.Response, max_bytes: int) -> Iterator[bytes]:
         yield chunk
 
 
-def _gunzip(chunks: Iterator[bytes], max_bytes: int) -> bytes:
-    gzip, body, is_empty = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16), bytearray(), True
+def _gunzip(chunks: Iterator[bytes], max_bytes: int) -> Iterator[bytes]:
+    gzip, left, is_empty = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16), max_bytes, True
     for chunk in chunks:
         is_empty = False
         try:
-            body += gzip.decompress(chunk, max_bytes - len(body) + 1)
+            unpacked = gzip.decompress(chunk, left + 1)
         except zlib.error:
             raise BrokenAnswer from None
-        if len(body) > max_bytes:
+        left -= len(unpacked)
+        if left < 0:
             raise TooLarge
+        yield unpacked
     if not is_empty and (not gzip.eof or gzip.unused_data):  # truncated, or followed by other data
         raise BrokenAnswer
-    return bytes(body)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -96,7 +103,7 @@ class ResponseStream:
 class Response:
     """A response with any status: the final URL, lower-case headers, and the decompressed body.
 
-    `unread` is why a body could not be read, if the caller asked for the response anyway.
+    `unread` is why a body could not be read to its end, if the caller asked for the response anyway.
     """
 
     status: int
@@ -146,6 +153,8 @@ def request(
     same_origin: bool = False,
     allow: Networks | None = None,
     keep_unread: bool = False,
+    stream_deadline: Deadline | None = None,
+    on_event_chunk: Callable[[bytes], None] | None = None,
 ) -> Response:
     """Send one request and return the answer; raises an OutgoingError.
 
@@ -154,8 +163,9 @@ def request(
     and without headers that could be credentials, else the redirect itself is the answer. With `same_origin`, no
     redirect to another origin is followed. Nothing is retried. `allow` replaces the networks of GATEWAY_OUTGOING_ALLOW,
     for a URL from an untrusted source. `read_seconds` limits the time between two chunks of the response; None leaves
-    it to the deadline. With `keep_unread`, a success whose body cannot be read is returned without it, and not raised:
-    the server has said that it did what was asked.
+    it to the deadline. With `keep_unread`, a success whose body cannot be read is returned with the part that came, and
+    not raised: the server has said that it did what was asked. With `stream_deadline`, so is a stream (`core.http.sse`)
+    that has not ended by then. `on_event_chunk` gets the chunks of a stream as they arrive.
     """
     hop = redirects.build_first_request(method, url, headers or {}, body)
     for redirect_count in range(MAX_REDIRECTS + 1):
@@ -163,7 +173,17 @@ def request(
         with _open_response(hop, exchange) as response:
             next_hop = redirects.follow_redirect(hop, response, same_origin=same_origin) if follow_redirects else None
             if next_hop is None:
-                content, unread = _read_content(response, exchange, max_bytes, keep_unread=keep_unread)
+                is_stream = stream_deadline is not None and sse.is_stream(response.headers)
+                if is_stream and stream_deadline is not None and response.is_success:
+                    exchange.deadline = stream_deadline
+                content, unread = _read_content(
+                    response,
+                    exchange,
+                    max_bytes,
+                    keep_unread=keep_unread,
+                    is_stream=is_stream,
+                    on_chunk=on_event_chunk if is_stream else None,
+                )
                 headers = dict(response.headers)
                 return Response(response.status_code, str(hop.url), headers, content, redirect_count, unread)
         hop = next_hop
@@ -171,15 +191,28 @@ def request(
 
 
 def _read_content(
-    response: httpx2.Response, exchange: Exchange, max_bytes: int, *, keep_unread: bool
+    response: httpx2.Response,
+    exchange: Exchange,
+    max_bytes: int,
+    *,
+    keep_unread: bool,
+    is_stream: bool,
+    on_chunk: Callable[[bytes], None] | None,
 ) -> tuple[bytes, OutgoingError | None]:
-    """Return the body, or the reason why it cannot be read if that is not an error."""
+    """Return the body, or what came of it and the reason why it ended there if that is not an error."""
+    body = bytearray()
     try:
-        return read_body(response, max_bytes), None
+        for chunk in iter_body(response, max_bytes):
+            body += chunk
+            if on_chunk is not None:
+                on_chunk(chunk)
     except (OutgoingError, httpx2.TransportError) as error:
-        if not (keep_unread and response.is_success):
+        converted = error if isinstance(error, OutgoingError) else _convert_error(error, was_sent=exchange.is_sent)
+        is_kept = keep_unread or (is_stream and (body or isinstance(converted, TimedOut)))
+        if not (is_kept and response.is_success):
             raise
-        return b"", error if isinstance(error, OutgoingError) else _convert_error(error, was_sent=exchange.is_sent)
+        return bytes(body), converted
+    return bytes(body), None
 
 
 @contextmanager

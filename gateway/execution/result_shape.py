@@ -1,13 +1,14 @@
 """Give an answer the fields that a model asked for, and a large answer of a remote service a size that it can use.
 
 The upstream decides what it answers, and a page of it can have a hundred thousand tokens. So a model names the fields
-that it wants, and an answer over the limit ends after whole rows, with a cursor for the rest, or leaves out whole
-fields. Nothing is cut inside a value.
+that it wants, and an answer over the limit ends after whole rows, fields or lines, with a cursor for the rest. The
+cursor sends a read again. A write is never sent again: the rest of its answer is left out.
 
 `fields` means the same for every op: exactly these fields, the id of each row, and * for all. Handlers of this process
 that know the fields of their rows select them themselves.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
@@ -15,9 +16,9 @@ from typing import Any
 
 from django.conf import settings
 
-from core.text import json_text, lists, token_budget
+from core.text import cutting, json_text, lists, token_budget
+from core.text.cutting import Cut, CutPart, Position
 from core.text.english import find_similar
-from core.text.token_budget import CutResult
 from gateway.contracts.errors import FieldError, InvalidRequestError
 from gateway.executors.base import UpstreamCall, UpstreamResponse
 from registry.text import cleanup
@@ -28,6 +29,8 @@ MAX_COMPARED = 500  # names of an answer that are compared with one that it does
 MAX_NAME_LENGTH = 40  # characters
 ALL = "*"
 ID = "id"  # comes with every row
+_POSITION = re.compile(r"[0-9]{1,10}(?:-[0-9]{1,10}){0,63}")
+TEXT = "text"  # the member that has an answer that is no data
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +63,13 @@ def shape_read(work: UpstreamCall, outcome: UpstreamResponse, request: ShapeRequ
     result, warnings = _select_for_read(work, outcome.result)
     limit = request.max_tokens or settings.GATEWAY_RESULT_TOKENS
     start = _read_cursor(request.cursor, work)
-    if start == 0 and token_budget.fits(json_text.dump(result), limit):
+    if not start and token_budget.fits(json_text.dump(result), limit):
         return ShapedResponse(_replace(outcome, result, warnings))
-    part = token_budget.cut_json(result, limit, start, work.deadline.get_remaining_ms)
-    next_cursor = _build_cursor(part.end, work) if part.end < part.total else ""
-    return ShapedResponse(_replace(outcome, part.result, [*warnings, *_warn_cut(part)]), next_cursor)
+    table = TEXT if outcome.is_table else ""
+    part = cutting.cut_value(result, limit, start, table=table, check=work.deadline.get_remaining_ms)
+    next_cursor = _build_cursor(part.next, work) if part.next is not None and outcome.can_continue else ""
+    warnings += _warn_cut(part, has_cursor=bool(next_cursor))
+    return ShapedResponse(_replace(outcome, part.value, warnings), next_cursor)
 
 
 def shape_write(work: UpstreamCall, outcome: UpstreamResponse) -> UpstreamResponse:
@@ -76,9 +81,8 @@ def shape_write(work: UpstreamCall, outcome: UpstreamResponse) -> UpstreamRespon
     result, warnings = selection.result, _warn_missing(selection) if work.fields else []
     if token_budget.fits(json_text.dump(result), settings.GATEWAY_RESULT_TOKENS):
         return _replace(outcome, result, warnings)
-    part = token_budget.cut_json(result, settings.GATEWAY_RESULT_TOKENS)
-    rows = f"Shows rows 1 to {part.end} of {part.total}." if part.end < part.total else ""
-    return _replace(outcome, part.result, [*warnings, *filter(None, [rows]), *_warn_dropped(part.dropped)])
+    part = cutting.cut_value(result, settings.GATEWAY_RESULT_TOKENS, table=TEXT if outcome.is_table else "")
+    return _replace(outcome, part.value, [*warnings, *_warn_cut(part, has_cursor=False)])
 
 
 def shape_local(work: UpstreamCall, outcome: UpstreamResponse) -> UpstreamResponse:
@@ -228,19 +232,23 @@ def _iter_fields(value: Any, prefix: str = "", depth: int = 0) -> Iterator[str]:
             yield from _iter_fields(item, f"{prefix}{name}.", depth + 1)
 
 
-def _warn_cut(part: CutResult) -> list[str]:
+def _warn_cut(part: CutPart, *, has_cursor: bool) -> list[str]:
     warnings = []
-    if part.end < part.total:
-        rows = (
-            f"Shows rows {part.start + 1} to {part.end} of {part.total} in {cleanup.list_names(['.'.join(part.path)])}"
-        )
-        warnings.append(f"{rows}. For more rows, send meta.next_cursor as cursor; for smaller rows, send fields.")
-    if part.lost_rows:
-        warnings.append(f"Row {part.end} is left out, because it is too large. Ask for parts of it with fields.")
-    return [*warnings, *_warn_dropped(part.dropped)]
+    if part.next is not None:
+        shown = f"Shows {', '.join(map(_describe_cut, part.cuts))}."
+        unit = part.cuts[0].unit if part.cuts else "fields"
+        smaller = "; for smaller rows, send fields" if unit == "rows" else ""
+        rest = f"For more {unit}, send meta.next_cursor as cursor{smaller}."
+        warnings.append(f"{shown} {rest if has_cursor else 'The rest of the answer is left out.'}")
+    return [*warnings, *_warn_lost(part.lost)]
 
 
-def _warn_dropped(names: Sequence[str]) -> list[str]:
+def _describe_cut(cut: Cut) -> str:
+    place = f" in {cleanup.list_names(['.'.join(cut.path)])}" if cut.path else ""
+    return f"{cut.unit} {cut.first} to {cut.last} of {cut.total}{place}"
+
+
+def _warn_lost(names: Sequence[str]) -> list[str]:
     if not names:
         return []
     listed = cleanup.list_names(names, most=MAX_NAMED)
@@ -251,23 +259,23 @@ def _replace(outcome: UpstreamResponse, result: dict[str, Any], warnings: Sequen
     return replace(outcome, result=result, warnings=(*outcome.warnings, *warnings))
 
 
-def _build_cursor(index: int, work: UpstreamCall) -> str:
-    return lists.encode_cursor(f"{index}.{_digest(work)}")
+def _build_cursor(position: Position, work: UpstreamCall) -> str:
+    return lists.encode_cursor(f"{'-'.join(map(str, position))}.{_digest(work)}")
 
 
-def _read_cursor(cursor: str, work: UpstreamCall) -> int:
-    """Return the index of the row where the answer continues. Raises InvalidRequestError."""
+def _read_cursor(cursor: str, work: UpstreamCall) -> Position:
+    """Return where the answer continues. Raises InvalidRequestError."""
     if not cursor:
-        return 0
+        return ()
     try:
-        index, _, digest = lists.decode_cursor(cursor).partition(".")
-        if digest == _digest(work) and index.isdecimal():
-            return int(index)
+        position, _, digest = lists.decode_cursor(cursor).partition(".")
+        if digest == _digest(work) and _POSITION.fullmatch(position):
+            return tuple(map(int, position.split("-")))
     except lists.InvalidCursor:
         pass
-    message = "Send the next_cursor of the previous answer, with the same op and args, or leave it out."
+    message = "Send the next_cursor of the previous answer, with the same op, args and fields, or leave it out."
     raise InvalidRequestError("Invalid cursor for this call.", field_errors=[FieldError("/cursor", "invalid", message)])
 
 
 def _digest(work: UpstreamCall) -> str:
-    return json_text.hash_canonically([work.op.op, work.args])[:12]
+    return json_text.hash_canonically([work.op.op, work.args, list(work.fields)])[:12]

@@ -1,5 +1,6 @@
 """The executor interface: how the gateway runs an op at one kind of connection."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple, Protocol
@@ -7,6 +8,10 @@ from typing import Any, NamedTuple, Protocol
 from core.database.deadlines import Deadline
 from registry.catalog.connections import ConnectionConfig, UpstreamTarget
 from registry.catalog.model import Catalog, CatalogOp, Visibility
+
+
+def ignore_progress(_: dict[str, float]) -> None:
+    """Take progress that nobody waits for."""
 
 
 class ClientSubject(NamedTuple):
@@ -31,6 +36,7 @@ class UpstreamCall:
     trace_id: str = ""
     idempotency_scope: str = ""  # the same for all calls that are one call to us; empty without an idempotency key
     fields: tuple[str, ...] = ()  # what the caller wants of the answer; empty for what the op answers by itself
+    on_progress: Callable[[dict[str, float]], None] = ignore_progress  # gets {"done", "total"} while a stream arrives
 
     @property
     def client_subject(self) -> ClientSubject:
@@ -56,6 +62,8 @@ class UpstreamResponse:
     action: str = ""
     progress: dict[str, float] | None = None
     has_selected_fields: bool = False  # whether the upstream knows `fields`, and answered only these
+    is_table: bool = False  # whether result["text"] is CSV or the like, whose first record names the columns
+    can_continue: bool = True  # whether the same call gives the same answer again, so that a cursor can continue it
 
 
 class Executor(Protocol):

@@ -9,6 +9,7 @@ from typing import Any
 
 from core import http
 from core.database.connections import return_connection
+from core.http import sse
 from core.server.thread_pool import lend_thread
 from gateway.contracts.errors import (
     ConflictError,
@@ -21,7 +22,8 @@ from gateway.contracts.errors import (
 )
 from gateway.executors.base import UpstreamCall, UpstreamResponse
 from gateway.executors.http import answer, request_builder, sending
-from gateway.executors.http.answer import ErrorBody, FieldProblem, parse_error_body
+from gateway.executors.http.error_body import ErrorBody, FieldProblem, parse_error_body
+from gateway.executors.http.event_rows import ProgressFollower
 from gateway.executors.http.parameter_styles import build_pointer
 from gateway.executors.http.sending import SendingRules, get_retry_after
 from gateway.executors.remote import credentials, errors, result_values, secret_redaction
@@ -195,6 +197,8 @@ class HttpExecutor:
         return replace(prepared, signed=credentials.apply_credentials(prepared.request, work, prepared.config))
 
     def apply(self, work: UpstreamCall, prepared: PreparedCall) -> UpstreamResponse:
+        follower = ProgressFollower(work.on_progress)
+        prepared = replace(prepared, rules=replace(prepared.rules, on_event_chunk=follower.feed))
         response, prepared = self._send(work, prepared)
         if not 200 <= response.status < 300:
             raise build_status_error(
@@ -205,7 +209,7 @@ class HttpExecutor:
                 has_key=prepared.has_key,
                 redactor=prepared.build_redactor(),
             )
-        return _read_response(response, work, prepared)
+        return _read_response(response, work, prepared, follower.progress)
 
     def _send(self, work: UpstreamCall, prepared: PreparedCall) -> tuple[http.Response, PreparedCall]:
         """Return the answer and the call as it was sent. After a 401, a token that was stored is replaced, once."""
@@ -227,14 +231,27 @@ def _send_signed(prepared: PreparedCall) -> http.Response:
         raise errors.convert_transport_error(error, is_write=prepared.rules.is_write) from None
 
 
-def _read_response(response: http.Response, work: UpstreamCall, prepared: PreparedCall) -> UpstreamResponse:
-    """Return the answer of a call that succeeded. A write is done even if its answer cannot be read."""
-    if response.unread is not None:
+def _read_response(
+    response: http.Response, work: UpstreamCall, prepared: PreparedCall, progress: dict[str, float] | None
+) -> UpstreamResponse:
+    """Return the answer of a call that succeeded. A write is done even if its answer did not come."""
+    if response.unread is not None and not response.body.strip() and not sse.is_stream(response.headers):
         return build_unread_response(errors.convert_outgoing_error(response.unread))
-    try:
-        result = answer.read_result(response, work, accept=prepared.mapping.accept, redactor=prepared.build_redactor())
-    except GatewayError as error:
-        if work.op.is_write:
-            return build_unread_response(error)
-        raise
-    return UpstreamResponse(result)
+    read = answer.read_result(response, work, accept=prepared.mapping.accept, redactor=prepared.build_redactor())
+    warnings = read.remarks
+    if response.unread is not None:
+        warnings = (*warnings, _describe_end(response.unread, is_stream=sse.is_stream(response.headers)))
+    return UpstreamResponse(
+        read.result,
+        warnings=warnings,
+        is_table=read.is_table,
+        can_continue=response.unread is None,
+        progress=progress,
+    )
+
+
+def _describe_end(error: http.OutgoingError, *, is_stream: bool) -> str:
+    """Return why an answer was not read to its end."""
+    if is_stream and isinstance(error, http.TimedOut):
+        return "The stream goes on; this is what came within the time limit of the op."
+    return f"The answer is incomplete. {error}"

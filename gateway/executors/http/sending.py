@@ -2,6 +2,7 @@
 
 import random
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from urllib.parse import urlsplit
@@ -18,6 +19,8 @@ MAX_RETRIES = 2
 MIN_WAIT_SECONDS = 0.1
 MAX_WAIT_SECONDS = 2.0
 FIRST_MAX_WAIT_SECONDS = 0.5  # four times as long before the second retry
+MAX_ANSWER_SECONDS = 2.0  # that are left for the answer when the reading of a stream stops
+SHARE_FOR_ANSWER = 0.1  # of the time of the call
 TEMPORARY_STATUSES = frozenset({425, 429, 500, 502, 503, 504})
 
 # Errors that the next attempt would also get, and that do not mean that the upstream fails.
@@ -36,6 +39,7 @@ class SendingRules:
     is_write: bool
     can_repeat: bool
     caller: ClientSubject
+    on_event_chunk: Callable[[bytes], None] | None = None  # gets a stream of events as it arrives
 
 
 def send(request: BuiltRequest, config: ConnectionConfig, rules: SendingRules) -> http.Response:
@@ -110,9 +114,17 @@ def _exchange(request: BuiltRequest, config: ConnectionConfig, rules: SendingRul
             same_origin=True,
             allow=http.get_upstream_networks(),
             keep_unread=rules.is_write,
+            stream_deadline=_end_before(rules.deadline),
+            on_event_chunk=rules.on_event_chunk,
         )
     except http.OutgoingError as error:
         return error
+
+
+def _end_before(deadline: Deadline) -> Deadline:
+    """Return when to stop reading a stream, so that its answer is ready before the deadline of the call."""
+    seconds = deadline.get_remaining_ms() / 1000
+    return Deadline(deadline.at - min(MAX_ANSWER_SECONDS, seconds * SHARE_FOR_ANSWER))
 
 
 def _is_failure(outcome: Outcome) -> bool | None:

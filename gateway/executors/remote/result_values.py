@@ -11,6 +11,7 @@ from django.conf import settings
 from django.db.models import Count, Min, Sum
 from django.utils import timezone
 
+from core.text.lenient_json import LenientReader
 from gateway.contracts.errors import GatewayError, NotFoundError, PermissionDeniedError
 from gateway.executors.base import UpstreamCall, UpstreamResponse
 from gateway.models import StoredFile
@@ -26,7 +27,7 @@ FileContent = tuple[str, str, bytes]  # name, content type, content
 
 
 def build_unread_response(error: GatewayError) -> UpstreamResponse:
-    """Return the answer of a write that the upstream says it did, in an answer that cannot be read."""
+    """Return the answer of a write that the upstream says it did, but whose answer was not received."""
     return UpstreamResponse(dict(DONE), warnings=(f"It was done, but its answer was lost: {error}",))
 
 
@@ -37,14 +38,24 @@ def wrap_value(value: Any) -> dict[str, Any]:
     return {"items": value} if isinstance(value, list) else {"value": value}
 
 
-def clean_value(value: Any) -> Any:
-    """Return a JSON value without invisible characters in its strings and member names."""
+def add_beside(result: dict[str, Any], values: dict[str, Any]) -> dict[str, Any]:
+    """Return a result with more members. A name that the result has is written with a capital letter."""
+    return result | {name.capitalize() if name in result else name: value for name, value in values.items()}
+
+
+def clean_value(value: Any, reader: LenientReader) -> Any:
+    """Return a JSON value without invisible characters in its strings and member names.
+
+    Members whose names are the same then are merged by the reader.
+    """
     if isinstance(value, str):
         return cleanup.strip_hidden_characters(value)
     if isinstance(value, list):
-        return [clean_value(item) for item in value]
+        return [clean_value(item, reader) for item in value]
     if isinstance(value, dict):
-        return {cleanup.strip_hidden_characters(name): clean_value(item) for name, item in value.items()}
+        pairs = [(cleanup.strip_hidden_characters(name), clean_value(item, reader)) for name, item in value.items()]
+        members = dict(pairs)
+        return members if len(members) == len(pairs) else reader.merge_members(pairs)
     return value
 
 

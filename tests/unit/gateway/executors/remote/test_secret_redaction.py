@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core import http
-from gateway.executors.http import answer as error_body
+from gateway.executors.http import error_body
 from gateway.executors.remote.credentials import BuiltRequest
 from gateway.executors.remote.secret_redaction import Redactor, build_redactor
 from tests.support.growth import assert_linear
