@@ -15,11 +15,14 @@ import httpcore2
 import httpx2
 from httpcore2 import AnyIOBackend
 
+from core.http import message_repair, sse
 from core.http.client import CONNECT_SECONDS, CONNECTIONS, IDLE_SECONDS, get_ssl_context
-from core.http.errors import OutgoingError, TimedOut, TooLarge, Unreachable
+from core.http.errors import OutgoingError, TimedOut, TooLarge, Unreachable, parse_parameters
 from core.http.ssrf import Networks, resolve_allowed_addresses
 
-EVENT_STREAM = "text/event-stream"
+TOOL_CALL = b'"tools/call"'  # in the body of a request: only what it answers reaches a model
+MAX_HELD_BYTES = 20_000_000  # of one event, which the library limits as well
+MAX_REPAIRED_INLINE = 100_000  # bytes; more takes so long that the event loop would wait
 
 
 @dataclass(slots=True)
@@ -33,6 +36,7 @@ class AsyncCall:
     answer_headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     is_listening: bool = False  # while a stream of server-sent events that a GET opened is read
     error: OutgoingError | None = None  # why a request got no answer, or only a part of one
+    remarks: tuple[str, ...] = ()  # what had to be changed in its answers, so that they are JSON
 
 
 current_call: ContextVar[AsyncCall | None] = ContextVar("async_call", default=None)
@@ -105,8 +109,17 @@ class _GuardedTransport(httpx2.AsyncHTTPTransport):
             raise
         call.status, call.answer_headers = response.status_code, dict(response.headers)
         response.headers.pop("set-cookie", None)
-        is_endless = request.method == "GET" and response.headers.get("content-type", "").startswith(EVENT_STREAM)
-        response.stream = (_EndlessStream if is_endless else _LimitedStream)(response.stream, call)
+        base, parameters = parse_parameters(response.headers, "content-type")
+        is_stream = base.lower() == sse.EVENT_STREAM
+        is_endless = request.method == "GET" and is_stream
+        stream = (_EndlessStream if is_endless else _LimitedStream)(response.stream, call)
+        if is_stream or base.lower().endswith("json"):
+            response.headers.pop("content-length", None)
+            is_call = not is_endless and request.method == "POST" and TOOL_CALL in request.content
+            charset = parameters.get("charset", "")
+            response.stream = _RepairedStream(stream, call, charset, is_stream=is_stream, is_call=is_call)
+        else:
+            response.stream = stream
         return response
 
 
@@ -126,6 +139,43 @@ class _EndlessStream(httpx2.AsyncByteStream):
 
     async def aclose(self) -> None:
         self._call.is_listening = False
+        await self._stream.aclose()
+
+
+class _RepairedStream(httpx2.AsyncByteStream):
+    """A body whose messages are made strict JSON: each event of a stream, or all of it."""
+
+    def __init__(
+        self, stream: httpx2.AsyncByteStream, call: AsyncCall, charset: str, *, is_stream: bool, is_call: bool
+    ) -> None:
+        self._stream, self._call, self._charset = stream, call, charset
+        self._is_stream, self._is_call = is_stream, is_call
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        rest = b""
+        async for chunk in self._stream:
+            rest += chunk
+            if self._is_stream:
+                whole, rest = sse.split_whole_events(rest) if len(rest) <= MAX_HELD_BYTES else (rest, b"")
+                if whole:
+                    yield await self._repair(whole)
+        if rest:
+            yield await self._repair(rest)
+
+    async def _repair(self, content: bytes) -> bytes:
+        if len(content) > MAX_REPAIRED_INLINE:
+            return await anyio.to_thread.run_sync(self._repair_now, content)
+        return self._repair_now(content)
+
+    def _repair_now(self, content: bytes) -> bytes:
+        if self._is_stream:
+            repaired = message_repair.repair_events(content, finds_repeated_keys=self._is_call)
+        else:
+            repaired = message_repair.repair_message(content, charset=self._charset, finds_repeated_keys=self._is_call)
+        self._call.remarks = (*self._call.remarks, *repaired.remarks)
+        return repaired.content
+
+    async def aclose(self) -> None:
         await self._stream.aclose()
 
 

@@ -98,13 +98,8 @@ def _build_text(text: str, remark: str) -> DecodedText:
 
 def _detect_wide_unicode(body: bytes) -> str:
     """Return UTF-16 or UTF-32 if the first ASCII characters are written so (RFC 4627 section 3), "" otherwise."""
-    zeros = tuple(byte == 0 for byte in body[:4])
-    return {
-        (True, True, True, False): "utf-32-be",
-        (False, True, True, True): "utf-32-le",
-        (True, False, True, False): "utf-16-be",
-        (False, True, False, True): "utf-16-le",
-    }.get(zeros, "")
+    zeros = "".join("0" if byte == 0 else "x" for byte in body[:4])
+    return {"000x": "utf-32-be", "x000": "utf-32-le", "0x0x": "utf-16-be", "x0x0": "utf-16-le"}.get(zeros, "")
 
 
 def _is_utf8(body: bytes) -> bool:

@@ -13,13 +13,13 @@ import httpx2
 from core import http
 from core.http import sse
 from core.text import decoding
-from core.text.lenient_json import LenientReader, NotJSON, looks_like_json
+from core.text.lenient_json import LenientReader, looks_like_json
 from gateway.contracts.errors import InternalError
 from gateway.executors.base import UpstreamCall
 from gateway.executors.http import event_rows
 from gateway.executors.http.request_body import get_base_type, is_json_type
 from gateway.executors.remote import result_values
-from gateway.executors.remote.result_values import DONE, add_beside, clean_value, wrap_value
+from gateway.executors.remote.result_values import DONE, add_beside, clean_value, find_data, wrap_value
 from gateway.executors.remote.secret_redaction import NO_SECRETS, Redactor
 from registry.text import cleanup
 
@@ -110,24 +110,6 @@ def _read_text(
         guesses = (*guesses, "The answer is a web page, not JSON, and is shown as text.")
     text = cleanup.strip_hidden_characters(redactor.redact_text(reader.repair(decoded.text)))
     return ReadAnswer({"text": text}, (*guesses, *reader.remarks), is_table=base in TABLE_TYPES)
-
-
-def find_data(text: str, reader: LenientReader, *, is_json: bool = False, is_lines: bool = False) -> Any:
-    """Return the data that a text is; None if it is none.
-
-    In a text that is not said to be JSON, only objects and lists are data: a number may be anything.
-    """
-    try:
-        value = reader.parse(text)
-        if is_lines and not isinstance(value, list):
-            return [value]
-        return value if is_json or isinstance(value, dict | list) else None
-    except NotJSON:
-        pass
-    try:
-        return reader.parse_sequence(text, is_sequence=is_lines)
-    except NotJSON:
-        return None
 
 
 def accepts_web_pages(accept: str) -> bool:

@@ -8,6 +8,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import (
     INVALID_PARAMS,
     CallToolResult,
+    ContentBlock,
     EmbeddedResource,
     PaginatedRequestParams,
     ReadResourceRequest,
@@ -49,14 +50,16 @@ async def list_resources(client: Client, _: Arguments) -> CallToolResult:
     """Return the resources, as many as a model could read."""
     resources: list[dict[str, Any]] = []
     cursor: str | None = None
+    known = set[str]()
     while len(resources) < MAX_RESOURCES:
         page = await client.session.list_resources(params=PaginatedRequestParams(cursor=cursor))
         for each in page.resources:
             described = {"uri": each.uri, "name": each.name, "title": each.title, "description": each.description}
             resources.append({name: value for name, value in described.items() if value})
         cursor = page.next_cursor
-        if not cursor or not page.resources:
+        if cursor is None or cursor in known or not page.resources:
             break
+        known.add(cursor)
     return CallToolResult(content=[], structured_content={"resources": resources[:MAX_RESOURCES]})
 
 
@@ -69,7 +72,8 @@ async def read_resource(client: Client, arguments: Arguments) -> CallToolResult:
         if error.code == NOT_FOUND:
             raise MCPError(INVALID_PARAMS, error.message) from None
         raise
-    return CallToolResult(content=[EmbeddedResource(type="resource", resource=each) for each in result.contents])
+    content: list[ContentBlock] = [EmbeddedResource(type="resource", resource=each) for each in result.contents]
+    return CallToolResult(content=content, _meta=result.meta)
 
 
 NOT_FOUND = -32002  # of resources, before 2026-07-28

@@ -7,7 +7,7 @@ import asyncio
 import logging
 import os
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from math import inf
@@ -20,11 +20,12 @@ from mcp.client.session import IncomingMessage
 from mcp.client.sse import sse_client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult, ListToolsResult, PaginatedRequestParams, Tool, ToolListChangedNotification
 
 from core.http import get_upstream_networks
 from core.http.async_client import AsyncCall, build_client
-from gateway.executors.mcp import definition_check, resource_tools
+from gateway.executors.mcp import answer_repair, definition_check, resource_tools, wire_text
 from registry.catalog.connections import ConnectionConfig
 from registry.imports.mcp_import import digest_tool
 from registry.models import Connection
@@ -42,20 +43,19 @@ STREAM_SECONDS = 300.0  # of silence on a stream of server-sent events
 
 @dataclass(frozen=True, slots=True)
 class ToolListing:
-    """What a server lists: a function that returns a tool's definition by its name, or None if it is not listed.
+    """What a server lists: a function that returns the definitions of a tool by its name, none if it is not listed.
 
     `valid_seconds` is how long the server promises that the list is valid.
     """
 
-    find_definition: Callable[[str], dict[str, Any] | None] = lambda _: None
+    find_definitions: Callable[[str], list[dict[str, Any]]] = lambda _: []
     valid_seconds: float = 0.0
-    digests: dict[str, str] = field(default_factory=dict)  # those asked for so far: a server may list thousands
+    digests: dict[str, frozenset[str]] = field(default_factory=dict)  # so far: a server may list thousands
 
-    def get_digest(self, tool: str) -> str:
-        """Return the digest of a tool's definition; empty if the server lists none."""
+    def get_digests(self, tool: str) -> frozenset[str]:
+        """Return the digests of a tool's definitions: none if it is not listed, two if its name is listed twice."""
         if tool not in self.digests:
-            definition = self.find_definition(tool)
-            self.digests[tool] = digest_tool(definition) if definition else ""
+            self.digests[tool] = frozenset(map(digest_tool, self.find_definitions(tool)))
         return self.digests[tool]
 
 
@@ -72,15 +72,15 @@ class ListedTools:
         self._expired_at = -inf
         self._lock = asyncio.Lock()
 
-    async def get_digest(self, tool: str) -> str:
-        """Return the digest of a tool's definition as the server lists it now; empty if it lists none."""
+    async def get_digests(self, tool: str) -> frozenset[str]:
+        """Return the digests of a tool's definitions as the server lists them now."""
         asked_at = time.monotonic()
         async with self._lock:
             if self._listed_at < max(asked_at - self._listing.valid_seconds, self._expired_at):
                 began_at = time.monotonic()
                 self._listing = await self._fetch()
                 self._listed_at = began_at
-            return self._listing.get_digest(tool)
+            return self._listing.get_digests(tool)
 
     def expire(self) -> None:
         """Record that the server reports changed tools."""
@@ -150,14 +150,16 @@ class McpSession:
         """Return once the session has fully ended."""
         await asyncio.wait([self._task])
 
-    async def get_digest(self, tool: str) -> str:
-        """Return the digest of a tool's definition as the server lists it now; empty if it lists none."""
-        return await self._listed.get_digest(tool)
+    async def lists_definition(self, tool: str, digest: str) -> bool:
+        """Return whether the server lists a tool now with the definition of this digest."""
+        return digest in await self._listed.get_digests(tool)
 
     async def list_tools(self) -> list[dict[str, Any]]:
         """Return the definitions of all tools, as the server sends them. Raises TooManyTools."""
-        tools = [_read_definition(tool) for page in await self._list_pages() for tool in page.tools]
-        return [*tools, *resource_tools.list_additional(self.client, {tool["name"] for tool in tools})]
+        pages = await self._list_pages()
+        tools = _drop_repeated(definition for page in pages for definition in _read_definitions(page))
+        names = {tool["name"] for tool in tools if isinstance(tool.get("name"), str)}
+        return [*tools, *resource_tools.list_additional(self.client, names)]
 
     def find_runner(self, tool: str) -> Callable[[Client, dict[str, Any]], Awaitable[CallToolResult]] | None:
         """Return what runs a tool that is not the server's own; None for one that is."""
@@ -165,22 +167,38 @@ class McpSession:
 
     async def _list_for_call(self) -> ToolListing:
         pages = await self._list_pages()
-        own = {tool.name: tool for page in pages for tool in page.tools}
+        own: dict[str, list[Tool | dict[str, Any]]] = {}
+        for page in pages:
+            for tool in page.tools:
+                own.setdefault(tool.name, []).append(tool)
+            for unusual in _get_unusual_tools(page):
+                if isinstance(unusual.get("name"), str):
+                    own.setdefault(unusual["name"], []).append(unusual)
         additional = {tool["name"]: tool for tool in resource_tools.list_additional(self.client, own)}
         self._own_tools = frozenset(own)
 
-        def find_definition(name: str) -> dict[str, Any] | None:
-            return _read_definition(own[name]) if name in own else additional.get(name)
+        def find_definitions(name: str) -> list[dict[str, Any]]:
+            if name in own:
+                return list(map(_read_definition, own[name]))
+            return [additional[name]] if name in additional else []
 
-        return ToolListing(find_definition, self._get_promised_seconds(pages))
+        return ToolListing(find_definitions, self._get_promised_seconds(pages))
 
     async def _list_pages(self) -> list[ListToolsResult]:
         pages: list[ListToolsResult] = []
         cursor: str | None = None
+        known = set[str]()
         for _ in range(MAX_PAGES):
-            pages.append(await self.client.session.list_tools(params=PaginatedRequestParams(cursor=cursor)))
-            if not (cursor := pages[-1].next_cursor):
+            try:
+                pages.append(await self.client.session.list_tools(params=PaginatedRequestParams(cursor=cursor)))
+            except MCPError:
+                if cursor != "":
+                    raise
+                return pages  # servers from before 2026-07-28 can end a list with it
+            cursor = pages[-1].next_cursor
+            if cursor is None or cursor in known:
                 return pages
+            known.add(cursor)
             if sum(len(page.tools) for page in pages) > MAX_TOOLS:
                 break
         raise TooManyTools  # a part of the list would look as if the server had dropped the rest
@@ -204,6 +222,7 @@ class McpSession:
                 transport = await stack.enter_async_context(_open_transport(self.config))
                 client = Client(transport, message_handler=self._receive, cache=None)
                 self._client = await stack.enter_async_context(client)
+                answer_repair.repair_results(self._client.session)
                 limit.reschedule(None)
                 self._ready.set_result(None)
                 await self._wait_until_unused()
@@ -244,7 +263,25 @@ class McpSession:
             self.close()
 
 
-def _read_definition(tool: Tool) -> dict[str, Any]:
+def _read_definitions(page: ListToolsResult) -> list[dict[str, Any]]:
+    """Return the definitions of the tools of a page, also of those that do not follow the protocol."""
+    return [*map(_read_definition, page.tools), *_get_unusual_tools(page)]
+
+
+def _drop_repeated(tools: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return definitions without those that were listed before: a server may answer a cursor with the first page."""
+    by_digest = {(str(tool.get("name")), digest_tool(tool)): tool for tool in reversed(list(tools))}
+    return list(reversed(by_digest.values()))
+
+
+def _get_unusual_tools(page: ListToolsResult) -> list[dict[str, Any]]:
+    tools: list[dict[str, Any]] = (page.meta or {}).get(answer_repair.UNUSUAL_TOOLS, [])
+    return tools
+
+
+def _read_definition(tool: Tool | dict[str, Any]) -> dict[str, Any]:
+    if isinstance(tool, dict):
+        return tool
     return tool.model_dump(by_alias=True, mode="json", exclude_none=True)
 
 
@@ -273,4 +310,5 @@ async def _open_program(config: ConnectionConfig) -> AsyncIterator[Transport]:
     """Start the program of a connection. Its error output is not kept: it may contain anything."""
     command, *arguments = definition_check.find_command(config.command)
     with open(os.devnull, "w") as errors:
-        yield stdio_client(StdioServerParameters(command=command, args=arguments), errlog=errors)
+        program = StdioServerParameters(command=command, args=arguments, encoding=wire_text.ENCODING)
+        yield stdio_client(program, errlog=errors)

@@ -103,7 +103,7 @@ async def run(call: McpToolCall, config: ConnectionConfig, owner: ClientSubject 
 async def _call_in_session(call: McpToolCall, session: McpSession, config: ConnectionConfig) -> None:
     call.was_opened = True
     approved = connections.get_connections().approved.get((config.name, call.tool), "")
-    if not approved or await session.get_digest(call.tool) != approved:
+    if not approved or not await session.lists_definition(call.tool, approved):
         call.is_changed = True
         return
     call.exchange.is_sent, call.exchange.status = config.transport == "stdio", 0

@@ -30,7 +30,8 @@ def run_tool(work: UpstreamCall, prepared: PreparedTool, *, authorize: Callable[
         said = prepared.redactor.redact_text(tool_result.read_text(result))
         raise _add_progress(call_errors.build_tool_error(said), progress)
     try:
-        return UpstreamResponse(tool_result.read_result(result, work, prepared.redactor), progress=progress)
+        read = tool_result.read_result(result, work, prepared.redactor)
+        return UpstreamResponse(read.result, warnings=read.remarks, progress=progress)
     except GatewayError as error:
         if not prepared.is_write:
             raise

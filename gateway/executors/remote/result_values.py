@@ -11,7 +11,7 @@ from django.conf import settings
 from django.db.models import Count, Min, Sum
 from django.utils import timezone
 
-from core.text.lenient_json import LenientReader
+from core.text.lenient_json import LenientReader, NotJSON
 from gateway.contracts.errors import GatewayError, NotFoundError, PermissionDeniedError
 from gateway.executors.base import UpstreamCall, UpstreamResponse
 from gateway.models import StoredFile
@@ -57,6 +57,24 @@ def clean_value(value: Any, reader: LenientReader) -> Any:
         members = dict(pairs)
         return members if len(members) == len(pairs) else reader.merge_members(pairs)
     return value
+
+
+def find_data(text: str, reader: LenientReader, *, is_json: bool = False, is_lines: bool = False) -> Any:
+    """Return the data that a text is; None if it is none.
+
+    In a text that is not said to be JSON, only objects and lists are data: a number may be anything.
+    """
+    try:
+        value = reader.parse(text)
+        if is_lines and not isinstance(value, list):
+            return [value]
+        return value if is_json or isinstance(value, dict | list) else None
+    except NotJSON:
+        pass
+    try:
+        return reader.parse_sequence(text, is_sequence=is_lines)
+    except NotJSON:
+        return None
 
 
 def load_file(work: UpstreamCall, file_id: str) -> FileContent:
