@@ -36,7 +36,8 @@ def is_stream(headers: Mapping[str, str]) -> bool:
 def parse_events(body: bytes) -> list[Event]:
     """Return the events with data in a part of a stream. The last one need not be followed by a blank line."""
     text = decoding.decode(body, "utf-8").text.rstrip("\r\n") + "\n\n"
-    response = httpx2.Response(200, headers={"content-type": EVENT_STREAM}, content=text.encode())
+    request = httpx2.Request("GET", "http://events")  # the parser wants one to name it in errors
+    response = httpx2.Response(200, headers={"content-type": EVENT_STREAM}, content=text.encode(), request=request)
     source = httpx2.EventSource(response, max_event_size=None)
     return list(_iter_events(source))
 

@@ -108,7 +108,7 @@ def _split_tools(
     refusals: list[Refusal] = []
     readable: list[dict[str, Any]] = []
     for tool in map(dict, tools):
-        if problem := _find_unstorable(tool):
+        if problem := _find_unstorable(tool) or _find_missing(tool):
             refusals.append(Refusal(cleanup.strip_hidden_characters(str(tool.get("name") or "a tool"))[:80], problem))
         else:
             readable.append(tool)
@@ -120,6 +120,17 @@ def _split_tools(
     refusals += [Refusal(each.name, each.reason) for each in parsed.refusals]
     by_name = {tool["name"]: tool for tool in reversed(readable) if isinstance(tool.get("name"), str)}
     return {each.name: (by_name[each.name], each) for each in parsed.functions}, refusals
+
+
+def _find_missing(tool: dict[str, Any]) -> str:
+    """Return which part is missing without which a tool cannot be called as its server defines it; "" if none."""
+    if not isinstance(tool.get("name"), str) or not tool["name"]:
+        return "It has no name."
+    schema = tool.get("inputSchema")
+    if isinstance(schema, dict):
+        return ""
+    problem = "It has no inputSchema" if schema is None else "Its inputSchema is not an object"
+    return f"{problem}, so its arguments are not known. Ask its server's maintainer to add it."
 
 
 def _find_unstorable(tool: dict[str, Any]) -> str:
