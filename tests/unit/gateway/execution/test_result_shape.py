@@ -165,21 +165,46 @@ def test_a_cut_answer_says_what_is_missing_and_how_to_get_it() -> None:
 
 
 @for_each(
-    "answer, kept, name",
+    "answer, path, shown",
     [
-        ({"id": 1, "log": LONG}, {"id": 1}, "log"),
-        ({"id": 1, "data": {"name": "x", "log": LONG}}, {"id": 1, "data": {"name": "x"}}, "data"),
-        ({"items": [{"id": 1, "text": LONG}] * 2}, {"items": [{"id": 1}]}, "text"),
+        ({"id": 1, "log": LONG}, ("log",), "characters 1 to"),
+        ({"id": 1, "data": {"name": "x", "log": LONG}}, ("data", "log"), "characters 1 to"),
+        ({"items": [{"id": 1, "text": LONG}] * 2}, ("items", 0, "text"), "rows 1 to 1 of 2 in items, characters 1 to"),
+        ({"text": "a line\n" * 500}, ("text",), "lines 1 to"),
     ],
 )
-def test_an_object_or_row_over_the_limit_loses_its_largest_fields(
-    answer: dict[str, Any], kept: dict[str, Any], name: str
-) -> None:
+def test_a_long_text_is_cut_and_continued(answer: dict[str, Any], path: tuple[str | int, ...], shown: str) -> None:
     result, warnings, cursor = shape(answer, max_tokens=100)
+    following, *_ = shape(answer, max_tokens=100, cursor=cursor)
 
-    assert (result, bool(cursor)) == (kept, "items" in kept)
-    assert warnings[-1] == f"Left out, because they are too large: {name}. Ask for parts of them with fields."
-    assert len(warnings) == 1 + bool(cursor)
+    texts = []
+    for value in (answer, result, following):
+        for step in path:
+            value = value[step]  # type: ignore[index]
+        texts.append(value)
+    assert texts[0].startswith(str(texts[1]) + str(texts[2]))  # type: ignore[attr-defined]
+    [warning] = warnings
+    assert warning.startswith(f"Shows {shown}")
+    assert " send meta.next_cursor as cursor" in warning
+
+
+def test_an_answer_that_cannot_be_asked_for_again_has_no_cursor() -> None:
+    shaped = shape_read(
+        build_work(), UpstreamResponse({"items": ROWS}, can_continue=False), ShapeRequest(max_tokens=300)
+    )
+    written = shape_write(build_work(), UpstreamResponse({"id": 7, "items": ROWS * 20}))
+
+    assert shaped.next_cursor == ""
+    assert written.result["id"] == 7
+    for warnings in (shaped.outcome.warnings, written.warnings):
+        assert warnings[0].endswith("The rest of the answer is left out.")
+
+
+def test_a_cursor_is_of_the_fields_that_were_asked_for() -> None:
+    cursor = shape({"items": ROWS}, fields=("id", "name"), max_tokens=300)[2]
+
+    with pytest.raises(InvalidRequestError):
+        shape({"items": ROWS}, fields=("id",), cursor=cursor)
 
 
 @pytest.mark.parametrize("cursor", ["x", "%%%", "MC54"])
@@ -229,15 +254,6 @@ def test_no_shape_exceeds_the_limit(result: dict[str, Any], limit: int, row: int
 def test_many_small_parts_are_within_the_limit_of_the_settings(result: dict[str, Any]) -> None:
     for shaped in (shape(result)[0], shape_write(build_work(), UpstreamResponse(result)).result):
         assert token_budget.count(json_text.dump(shaped).decode()) <= 1.2 * settings.GATEWAY_RESULT_TOKENS
-
-
-def test_a_row_that_is_too_large_is_left_out_and_the_next_ones_can_be_read() -> None:
-    answer = {"items": [LONG, "b", "c"]}
-    result, warnings, cursor = shape(answer, max_tokens=100)
-
-    assert result == {"items": []}
-    assert warnings[1] == "Row 1 is left out, because it is too large. Ask for parts of it with fields."
-    assert shape(answer, max_tokens=100, cursor=cursor)[0] == {"items": ["b", "c"]}
 
 
 @for_each(

@@ -133,11 +133,27 @@ def test_field_errors_of_a_whole_body_are_inside_its_argument() -> None:
         ({"error": {"message": "Not now."}}, "Not now."),
         ({"error": "invalid", "error_description": "Not now."}, "Not now."),
         ({"errors": [{"detail": "Not now."}]}, "Not now."),
-        ({"message": "a\u202eb\x00\n\tc"}, None),  # NUL is not strict JSON
         ({"message": "a\u202eb\n\tc"}, "ab c"),
         ({"message": "x" * 5_000}, "x" * 299 + "…"),
-        ({"message": 7, "detail": {"text": "no"}}, None),
-        (b"<h1>Error</h1>", None),
+        # Names of their own.
+        ({"Message": "Not now."}, "Not now."),
+        ({"errorMessage": "Not now."}, "Not now."),
+        ({"errcode": 40001, "errmsg": "Not now."}, "Not now."),
+        ({"fault": {"faultstring": "Not now.", "detail": {"errorcode": "x"}}}, "Not now."),
+        ({"errors": ["Not now.", "Not here."]}, "Not now.; Not here."),
+        ({"message": "Bad.", "errors": ["Not now."]}, "Bad. Not now."),
+        ({"response": {"error_msg": "Not now."}, "code": 7}, "Not now."),
+        (b'{"message": "Not now.", "wait": NaN}', "Not now."),
+        (b'{"message": "Caf\xe9 is closed."}', "Café is closed."),
+        (b')]}\'\n{"message": "Not now."}', "Not now."),
+        # No known name: the body itself.
+        ({"message": 7, "detail": {"code": "no"}}, '{"message":7,"detail":{"code":"no"}}'),
+        (b"Not\nnow", "Not now"),
+        (b"<Error><Code>Busy</Code><Message>Not &lt;now&gt;.</Message></Error>", "Not <now>."),
+        (b"<s:Fault><faultcode>a</faultcode><faultstring>Not now.</faultstring></s:Fault>", "Not now."),
+        (b"<html><head><style>p {}</style></head><h1>Not</h1>\n<p>now.</p><script>x()</script></html>", "Not now."),
+        ({}, None),
+        (b"", None),
     ],
 )
 def test_message_of_the_service_is_one_clean_line(body: Any, message: str | None) -> None:
