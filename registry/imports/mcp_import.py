@@ -123,14 +123,10 @@ def _split_tools(
 
 
 def _find_missing(tool: dict[str, Any]) -> str:
-    """Return which part is missing without which a tool cannot be called as its server defines it; "" if none."""
-    if not isinstance(tool.get("name"), str) or not tool["name"]:
-        return "It has no name."
-    schema = tool.get("inputSchema")
-    if isinstance(schema, dict):
+    """Return why a tool cannot be called as its server defines it; "" if it can."""
+    if tool.get("inputSchema") is not None:
         return ""
-    problem = "It has no inputSchema" if schema is None else "Its inputSchema is not an object"
-    return f"{problem}, so its arguments are not known. Ask its server's maintainer to add it."
+    return "It has no inputSchema, so its arguments are not known. Ask its server's maintainer to add it."
 
 
 def _find_unstorable(tool: dict[str, Any]) -> str:

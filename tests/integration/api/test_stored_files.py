@@ -144,7 +144,7 @@ def test_invalid_content_types_become_bytes(api: Api, content_type: str) -> None
 def test_one_answer_does_not_use_up_the_quota(api: Api) -> None:
     images = [ImageContent(type="image", data="aGk=", mime_type="image/png") for _ in range(tool_result.MAX_FILES + 2)]
 
-    result = tool_result.read_result(CallToolResult(content=images), build_read(api))
+    result = tool_result.read_result(CallToolResult(content=images), build_read(api)).result
 
     assert StoredFile.objects.count() == tool_result.MAX_FILES
     assert [each["file"].get("message", "") for each in result["content"]][-3:] == [

@@ -205,30 +205,16 @@ def test_of_events_that_go_on_only_whole_ones_are_read() -> None:
     assert read(b'data: {"step": 0}\n\ndata: {"st', EVENTS, unread=TimedOut()) == {"items": [{"step": 0}]}
 
 
-CONTENT_TYPES = st.sampled_from(
-    [
-        JSON,
-        LINES,
-        TEXT,
-        EVENTS,
-        "",
-        "text/csv",
-        "text/html",
-        "application/xml",
-        "application/json; charset=shift_jis",
-        "text/plain; charset=utf-16",
-        "application/json-seq",
-        "application/json; charset=hex",
-        "image/png",
-        "text/xml",
-    ]
-)
+CONTENT_TYPES = [JSON, LINES, TEXT, EVENTS, "", "text/csv", "text/html", "application/xml", "image/png", "text/xml"]
+CHARSETS = ["", "; charset=utf-16", "; charset=shift_jis", "; charset=hex", "; charset=utf-8"]
 BODIES = st.binary(max_size=80) | st.text('{}[]",:NaIn\\ud83c01eE+-. \n\x1e\0data', max_size=60).map(str.encode)
 
 
-@given(BODIES, CONTENT_TYPES, st.sampled_from([200, 201, 202, 206]))
-def test_any_answer_of_a_write_is_a_result_in_strict_json(body: bytes, content_type: str, status: int) -> None:
-    result = read(body, content_type, status=status, is_write=True)
+@given(BODIES, st.sampled_from(CONTENT_TYPES), st.sampled_from(CHARSETS), st.sampled_from([200, 201, 202, 206]))
+def test_any_answer_of_a_write_is_a_result_in_strict_json(
+    body: bytes, content_type: str, charset: str, status: int
+) -> None:
+    result = read(body, content_type + charset, status=status, is_write=True)
 
     orjson.loads(json_text.dump(result))
     json_text.check_value(result, json_text.ANSWER_LIMITS)
