@@ -5,7 +5,7 @@ from typing import NamedTuple
 import orjson
 
 from core.text import decoding, json_text
-from core.text.lenient_json import LenientReader, NotJSON
+from core.text.lenient_json import LenientReader, UnreadableJSON
 
 _WHITESPACE = b" \t\r\n"
 
@@ -28,7 +28,7 @@ def repair_message(content: bytes, *, charset: str = "", finds_repeated_keys: bo
     reader = LenientReader()
     try:
         value = reader.parse(decoded.text)
-    except NotJSON:
+    except UnreadableJSON:
         return RepairedText(content)
     if not reader.remarks and _is_strict(content):
         return RepairedText(content)

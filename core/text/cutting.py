@@ -21,7 +21,7 @@ TOLERANCE = 1.1  # how far a part may be over its limit: pieces are counted one 
 MAX_TRIES = 4
 CHECK_EVERY = 500  # rows or members
 SHARE_AROUND_ONE = 0.75  # of the limit, for small members around the one that is cut; each part repeats them
-SHARE_AROUND_MANY = 0.25
+SHARE_AROUND_MANY = 0.1
 MIN_TOKENS = 12  # of a piece of a value: less says nothing
 CHARACTERS_PER_TOKEN = 4  # at first, for a line that is cut
 MAX_SCANNED = 20_000  # characters that are looked at to find the separator of a table
@@ -149,9 +149,10 @@ class _Cutter:
             sizes.append((len(name) + measure(item), index, name))
         sizes.sort()
         small = self._take(value, sizes[:-1], limit * SHARE_AROUND_ONE)
-        if len(small) < len(sizes) - 1:
-            small = self._take(value, sizes[:-1], limit * SHARE_AROUND_MANY)
-        return small
+        if len(small) == len(sizes) - 1:
+            return small
+        plain = [each for each in sizes if not isinstance(value[each[2]], dict | list)]
+        return self._take(value, plain, limit * SHARE_AROUND_MANY)
 
     def _take(self, value: dict[str, Any], sizes: Sequence[tuple[int, int, str]], limit: float) -> dict[str, Any]:
         taken: dict[str, Any] = {}

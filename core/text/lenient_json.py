@@ -47,8 +47,16 @@ _CALLBACK_END = re.compile(r"\)\s*;?\s*\Z")
 _BETWEEN_VALUES = re.compile(r"[\s\x1e]*")  # RFC 7464 begins each value with a record separator
 
 
-class NotJSON(ValueError):
-    """The text is no JSON, or has more values than an answer can have."""
+class UnreadableJSON(Exception):
+    """The text cannot be read as JSON."""
+
+
+class NotJSON(UnreadableJSON):
+    """The text is no JSON."""
+
+
+class TooManyValues(UnreadableJSON):
+    """The text may be JSON, but has more values than an answer can have."""
 
 
 class LenientReader:
@@ -70,8 +78,12 @@ class LenientReader:
         """What was changed, one sentence each."""
         return tuple(self._remarks)
 
+    def add_remark(self, remark: str) -> None:
+        """Add a sentence on what the reader did not change itself."""
+        self._remarks[remark] = None
+
     def parse(self, text: str) -> Any:
-        """Return the value of one JSON text. Raises NotJSON."""
+        """Return the value of one JSON text. Raises NotJSON, TooManyValues."""
         text = text.strip(" \t\r\n\ufeff\x1e\0")
         try:
             return self._parse_plain(text)
@@ -81,10 +93,10 @@ class LenientReader:
             return self._parse_plain(guarded)
 
     def parse_sequence(self, text: str, *, is_sequence: bool = False) -> list[Any]:
-        """Return the objects and lists that follow each other in a text, on lines or not. Raises NotJSON.
+        """Return the objects and lists that follow each other in a text, on lines or not.
 
         With `is_sequence` the text says that it is one: a single value is enough, and it can be of any type. In a text
-        of lines, a few lines can be no JSON; they stay texts.
+        of lines, a few lines can be no JSON; they stay texts. Raises NotJSON, TooManyValues.
         """
         with self._undo_if_refused():
             try:
@@ -97,7 +109,7 @@ class LenientReader:
         return values
 
     def repair(self, value: Any) -> Any:
-        """Return a value that can be written as strict JSON, for any that a parser of JSON returns. Raises NotJSON."""
+        """Return a value that can be written as strict JSON, for any that a parser returns. Raises UnreadableJSON."""
         return self._repair(value, 1)
 
     @contextmanager
@@ -106,7 +118,7 @@ class LenientReader:
         remarks, values = dict(self._remarks), self._values
         try:
             yield
-        except NotJSON:
+        except UnreadableJSON:
             self._remarks, self._values = remarks, values
             raise
 
@@ -144,7 +156,7 @@ class LenientReader:
         if bad == len(lines) or (not is_sequence and bad * MAX_BAD_SHARE > len(lines)):
             raise NotJSON
         if bad:
-            self._remarks[BAD_LINE] = None
+            self.add_remark(BAD_LINE)
         return values
 
     def _build_object(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -157,34 +169,34 @@ class LenientReader:
         for name, value in pairs:
             values.setdefault(name, []).append(value)
         if any(len(each) > 1 for each in values.values()):
-            self._remarks[REPEATED_KEY] = None
+            self.add_remark(REPEATED_KEY)
         return {name: each if len(each) > 1 else each[0] for name, each in values.items()}
 
     def _parse_integer(self, digits: str) -> int | str:
         if len(digits) <= MAX_NUMBER_DIGITS and MIN_NUMBER <= (number := int(digits)) <= MAX_NUMBER:
             return number
-        self._remarks[LONG_NUMBER] = None
+        self.add_remark(LONG_NUMBER)
         return digits
 
     def _parse_float(self, digits: str) -> float | str:
         number = float(digits)
         if isfinite(number) and (abs(number) < MAX_EXACT_FLOAT or _is_exact(number, digits)):
             return number
-        self._remarks[LONG_NUMBER] = None
+        self.add_remark(LONG_NUMBER)
         return digits
 
     def _parse_constant(self, name: str) -> str | None:
-        self._remarks[NOT_FINITE] = None
+        self.add_remark(NOT_FINITE)
         return None if name == "NaN" else name
 
     def _repair(self, value: Any, depth: int) -> Any:
         self._values += 1
         if self._values > MAX_VALUES:
-            raise NotJSON
+            raise TooManyValues
         if isinstance(value, str):
             return self._repair_text(value)
         if isinstance(value, dict | list) and depth > MAX_DEPTH:
-            self._remarks[DEEP] = None
+            self.add_remark(DEEP)
             return self._repair_text(_dump_deep(value))
         if isinstance(value, list):
             return [self._repair(each, depth + 1) for each in value]
@@ -206,7 +218,7 @@ class LenientReader:
         return self._parse_constant(name)
 
     def _write_number(self, value: int) -> str:
-        self._remarks[LONG_NUMBER] = None
+        self.add_remark(LONG_NUMBER)
         return str(Decimal(value))  # int() refuses to write more than 4,300 digits
 
     def _repair_text(self, text: str) -> str:
@@ -214,7 +226,7 @@ class LenientReader:
             return text
         repaired = _BAD_CHARACTERS.sub(REPLACEMENT, text)
         if repaired != text:
-            self._remarks[BAD_CHARACTER] = None
+            self.add_remark(BAD_CHARACTER)
         return repaired
 
 

@@ -104,7 +104,7 @@ def _read_text(
             return ReadAnswer(result, (*guesses, *reader.remarks))
     if base in HTML_TYPES and not accepts_web_pages(accept) and not work.op.is_write:
         raise _build_broken_error("it is a web page, not JSON")
-    if is_json or is_lines:
+    if (is_json or is_lines) and not reader.remarks:
         guesses = (*guesses, "The answer is not valid JSON and is shown as text.")
     elif base in HTML_TYPES and not accepts_web_pages(accept):
         guesses = (*guesses, "The answer is a web page, not JSON, and is shown as text.")

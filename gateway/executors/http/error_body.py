@@ -13,7 +13,7 @@ from typing import Any
 
 from core import http
 from core.text import decoding, json_text
-from core.text.lenient_json import LenientReader, NotJSON, looks_like_json
+from core.text.lenient_json import LenientReader, UnreadableJSON, looks_like_json
 from gateway.executors.http.request_body import get_base_type, is_json_type
 from gateway.executors.remote.secret_redaction import NO_SECRETS, Redactor
 from registry.text import cleanup
@@ -71,7 +71,7 @@ def parse_error_body(response: http.Response, redactor: Redactor = NO_SECRETS) -
     if is_json_type(base) or looks_like_json(text):
         try:
             value = redactor.redact_value(LenientReader().parse(text))
-        except NotJSON:
+        except UnreadableJSON:
             pass
         else:
             problems = islice((problem for problem in _find_problems(value) if problem.message), MAX_PROBLEMS)

@@ -5,7 +5,7 @@ from math import isfinite
 from typing import Any
 
 from core.http import sse
-from core.text.lenient_json import LenientReader, NotJSON
+from core.text.lenient_json import LenientReader, UnreadableJSON
 
 # Members of an event's data that count, in small letters: what is done, and all that there is.
 DONE_NAMES = ("progress", "done", "completed", "current", "processed", "step", "count", "loaded")
@@ -42,7 +42,7 @@ def build_rows(body: bytes, reader: LenientReader, *, is_open: bool = False) -> 
 def _parse_data(data: str, reader: LenientReader) -> Any:
     try:
         return reader.parse(data)
-    except NotJSON:
+    except UnreadableJSON:
         return reader.repair(data)
 
 
@@ -69,7 +69,7 @@ def find_progress(data: str) -> Progress | None:
     """Return the progress that the data of an event tells; None if it tells none."""
     try:
         value = LenientReader().parse(data)
-    except NotJSON:
+    except UnreadableJSON:
         return None
     if not isinstance(value, dict):
         return None

@@ -14,7 +14,7 @@ from mcp_types import methods
 from pydantic import TypeAdapter, ValidationError
 
 from core.http.async_client import current_call
-from core.text.lenient_json import LenientReader, NotJSON
+from core.text.lenient_json import LenientReader, UnreadableJSON
 from gateway.executors.remote.result_values import wrap_value
 from registry.text import cleanup
 
@@ -66,7 +66,7 @@ def _repair_call(raw: Raw, _: str) -> tuple[Raw, Raw]:
     remarks: list[str] = []
     try:
         raw = {name: reader.repair(each) for name, each in raw.items()}
-    except NotJSON:
+    except UnreadableJSON:
         remarks.append("The answer has too many values and was left out.")
         raw = {name: each for name, each in raw.items() if name in ("resultType", "isError")}
     content = raw.get("content")

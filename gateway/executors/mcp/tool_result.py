@@ -20,7 +20,7 @@ from mcp_types import (
 )
 
 from core.text.decoding import REPLACEMENT
-from core.text.lenient_json import BAD_CHARACTER, LenientReader, NotJSON, looks_like_json
+from core.text.lenient_json import BAD_CHARACTER, LenientReader, UnreadableJSON, looks_like_json
 from gateway.contracts.errors import GatewayError
 from gateway.executors.base import UpstreamCall
 from gateway.executors.mcp.answer_repair import REMARKS
@@ -116,7 +116,7 @@ def _repeats(text: str, structure: Any) -> bool:
     """Return whether a text only repeats a structure or a value in it, as servers write it for older clients."""
     try:
         value = LenientReader().parse(text)
-    except NotJSON:
+    except UnreadableJSON:
         value = text
     alone = structure["result"] if isinstance(structure, dict) and structure.keys() == {"result"} else structure
     values = structure.values() if isinstance(structure, dict) else ()

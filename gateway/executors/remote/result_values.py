@@ -11,13 +11,14 @@ from django.conf import settings
 from django.db.models import Count, Min, Sum
 from django.utils import timezone
 
-from core.text.lenient_json import LenientReader, NotJSON
+from core.text.lenient_json import MAX_VALUES, LenientReader, NotJSON, TooManyValues
 from gateway.contracts.errors import GatewayError, NotFoundError, PermissionDeniedError
 from gateway.executors.base import UpstreamCall, UpstreamResponse
 from gateway.models import StoredFile
 from registry.text import cleanup
 
 DONE = {"message": "Done."}
+MANY_VALUES = f"The answer has more than {MAX_VALUES:,} values and is shown as text."
 _CONTENT_TYPE = re.compile(r"[\w.+-]{1,80}/[\w.+-]{1,80}(\s*;\s*charset=[\w-]{1,30})?", re.ASCII)
 _UNSAFE = re.compile(r"[\x00-\x1f\x7f-\x9f/\\:*?\"<>|\u200b-\u200f\u2028-\u202e\u2066-\u2069]")
 _MAX_NAME_LENGTH = 200  # characters
@@ -60,7 +61,7 @@ def clean_value(value: Any, reader: LenientReader) -> Any:
 
 
 def find_data(text: str, reader: LenientReader, *, is_json: bool = False, is_lines: bool = False) -> Any:
-    """Return the data that a text is; None if it is none.
+    """Return the data that a text is; None if it is none or too much.
 
     In a text that is not said to be JSON, only objects and lists are data: a number may be anything.
     """
@@ -69,12 +70,18 @@ def find_data(text: str, reader: LenientReader, *, is_json: bool = False, is_lin
         if is_lines and not isinstance(value, list):
             return [value]
         return value if is_json or isinstance(value, dict | list) else None
+    except TooManyValues:
+        reader.add_remark(MANY_VALUES)
+        return None
     except NotJSON:
         pass
     try:
         return reader.parse_sequence(text, is_sequence=is_lines)
+    except TooManyValues:
+        reader.add_remark(MANY_VALUES)
     except NotJSON:
-        return None
+        pass
+    return None
 
 
 def load_file(work: UpstreamCall, file_id: str) -> FileContent:
