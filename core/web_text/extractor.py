@@ -8,48 +8,22 @@ Input: a line of JSON with the fields of `ExtractionRequest`, then the body. Out
 `ExtractedText`.
 """
 
-import codecs
 import json
 import multiprocessing
-import re
 import sys
 import unicodedata
 from collections.abc import Callable
 from typing import Any
 
 from core import limited_process
+from core.text import decoding
 
-# Python text encodings that no page uses. Decoding some of them takes quadratic time.
-_UNUSED_ENCODINGS = frozenset({"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape", "utf-7"})
-_LATIN = frozenset({"ascii", "iso8859-1"})  # browsers decode these as windows-1252 (WHATWG Encoding)
-_BYTE_ORDER_MARKS = [
-    (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-]
-_DECLARED_CHARSET = re.compile(rb"""(?:charset|encoding)\s*=\s*(?:["']\s*)?([\w.:-]{2,40})""", re.IGNORECASE)
-_DECLARED_WITHIN_BYTES = 1024  # bytes, as in browsers
 _JOINERS = "\u200c\u200d"  # needed in Persian, Hindi and emoji
 _VISIBLE_CONTROLS = frozenset("\n\t" + _JOINERS)
 INVISIBLE_TAGS = ("head", "script", "style", "noscript", "template", "svg", "iframe", "object", "select")
 INLINE_TAGS = frozenset(
     "a abbr b bdi cite code em font i kbd label mark q s small span strong sub sup time u var wbr".split()
 )
-
-
-def decode_body(body: bytes, charset: str = "") -> str:
-    """Decode a body by its byte order mark, else the header's charset, its own declaration, UTF-8 or windows-1252."""
-    for mark, name in _BYTE_ORDER_MARKS:
-        if body.startswith(mark):
-            return body.decode(name, errors="replace")
-    declaration = _DECLARED_CHARSET.search(body[:_DECLARED_WITHIN_BYTES])
-    for encoding in (charset, declaration[1].decode("ascii", errors="replace") if declaration else ""):
-        if codec := _find_codec(encoding):
-            return body.decode(codec, errors="replace")
-    try:
-        return body.decode()
-    except UnicodeDecodeError:
-        return body.decode("windows-1252", errors="replace")
 
 
 def strip_invisible(text: str) -> str:
@@ -66,17 +40,6 @@ def to_single_line(text: str) -> str:
     return " ".join(strip_invisible(text).split())
 
 
-def _find_codec(name: str) -> str:
-    """Return the codec for a page's encoding, or "" if the encoding is unknown or not for pages."""
-    try:
-        codec = codecs.lookup(name) if name else None
-    except (LookupError, ValueError):  # ValueError: a name with a NUL
-        return ""
-    if codec is None or not codec._is_text_encoding or codec.name in _UNUSED_ENCODINGS:
-        return ""
-    return "windows-1252" if codec.name in _LATIN else codec.name
-
-
 def _is_visible(character: str) -> bool:
     if character < "\x7f":
         return character >= " "
@@ -89,7 +52,8 @@ def _is_visible(character: str) -> bool:
 def main() -> None:
     """Read one request from stdin and write its answer to stdout."""
     request = json.loads(sys.stdin.buffer.readline())
-    page = decode_body(sys.stdin.buffer.read(), request["charset"])
+    body = sys.stdin.buffer.read()
+    page = decoding.decode(body, request["charset"], decoding.find_declared_charset(body)).text
     result = _extract_html(page, request) if request["is_html"] else {"content": page}
     content = strip_invisible(result.pop("content")).strip()
     fields = {name: to_single_line(value)[:500] if isinstance(value, str) else value for name, value in result.items()}

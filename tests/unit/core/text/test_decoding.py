@@ -31,6 +31,9 @@ NAMES = st.sampled_from(
         (WORDS, "utf-32-le", ""),
         ("[1, 2, 3]", "ascii", "utf-16"),  # not what it says
         (WORDS, "utf-8", "x-unknown"),
+        (WORDS, "utf-8-sig", "latin-1"),  # the byte order mark wins over the header
+        (r"\u0041", "ascii", "unicode_escape"),  # a codec of Python that no service uses
+        ("", "utf-8", "zlib_codec"),
     ],
 )
 def test_text_is_read_in_its_encoding(text: str, encoding: str, charset: str) -> None:
@@ -50,6 +53,9 @@ def test_what_was_guessed_or_replaced_is_remarked(body: bytes, text: str, remark
 
 
 def test_a_document_says_its_encoding_in_its_first_line() -> None:
+    page = b'<meta charset="shift_jis">' + "日本語".encode("shift_jis")
+    assert decode(page, "", find_declared_charset(page)).text.endswith("日本語")
+
     body = '<?xml version="1.0" encoding="ISO-8859-2"?><name>Łódź</name>'.encode("iso-8859-2")
 
     assert "Łódź" in decode(body, "", find_declared_charset(body)).text

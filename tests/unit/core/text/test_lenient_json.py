@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.text import json_text, lenient_json
-from core.text.lenient_json import BAD_LINE, LenientReader, NotJSON
+from core.text.lenient_json import BAD_LINE, LenientReader, NotJSON, TooManyValues, UnreadableJSON
 from tests.support.growth import assert_linear
 from tests.support.loops import for_each
 
@@ -51,12 +51,16 @@ def test_value_is_read(text: str, value: Any, remark: str) -> None:
 
 
 @for_each(
-    "text", ["", "{", "hello", "[1] and more", "{'a': 1}", "[" * 10_000 + "]" * 10_000, "[" + "0," * 200_000 + "0]"]
+    "text, error",
+    [
+        *((text, NotJSON) for text in ("", "{", "hello", "[NaN] and more", "{'a': 1}", "[" * 10_000 + "]" * 10_000)),
+        ("[NaN," + "0," * 200_000 + "0]", TooManyValues),
+    ],
 )
-def test_what_is_no_json_leaves_no_remark(text: str) -> None:
+def test_what_cannot_be_read_leaves_no_remark(text: str, error: type[Exception]) -> None:
     reader = LenientReader()
 
-    with pytest.raises(NotJSON):
+    with pytest.raises(error):
         reader.parse(text)
     assert reader.remarks == ()
 
@@ -95,7 +99,7 @@ def test_any_text_is_strict_json_or_refused(text: str) -> None:
     for read in (LenientReader().parse, LenientReader().parse_sequence):
         try:
             value = read(text)
-        except NotJSON:
+        except UnreadableJSON:
             continue
         orjson.loads(json_text.dump(value))
         json_text.check_value(value, json_text.ANSWER_LIMITS)
@@ -121,7 +125,7 @@ def test_any_value_is_repaired(value: Any) -> None:
 def test_reading_time_is_linear(piece: str) -> None:
     def read(text: str) -> None:
         for parse in (LenientReader().parse, LenientReader().parse_sequence):
-            with suppress(NotJSON):
+            with suppress(UnreadableJSON):
                 parse(text)
 
     assert_linear(read, lambda size: piece * (size // len(piece)), size=60_000)
