@@ -270,8 +270,10 @@ def _read_definitions(page: ListToolsResult) -> list[dict[str, Any]]:
 
 def _drop_repeated(tools: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return definitions without those that were listed before: a server may answer a cursor with the first page."""
-    by_digest = {(str(tool.get("name")), digest_tool(tool)): tool for tool in reversed(list(tools))}
-    return list(reversed(by_digest.values()))
+    by_digest: dict[tuple[str, str], dict[str, Any]] = {}
+    for tool in tools:
+        by_digest.setdefault((str(tool.get("name")), digest_tool(tool)), tool)
+    return list(by_digest.values())
 
 
 def _get_unusual_tools(page: ListToolsResult) -> list[dict[str, Any]]:
