@@ -112,7 +112,7 @@ def _is_plain_tool(tool: Any) -> bool:
 
 
 def _is_plain_schema(schema: Any) -> bool:
-    if not isinstance(schema, dict) or schema.get("type") != "object" or not schema.keys() <= _PLAIN_SCHEMA:
+    if not isinstance(schema, dict) or schema.get("type") != "object" or not isinstance(schema.get("$schema", ""), str):
         return False
     properties, required = schema.get("properties", {}), schema.get("required", [])
     return (
@@ -124,7 +124,6 @@ def _is_plain_schema(schema: Any) -> bool:
 
 
 _PLAIN_MEMBERS = frozenset({"name", "title", "description", "inputSchema", "outputSchema", "annotations"})
-_PLAIN_SCHEMA = frozenset({"type", "properties", "required", "additionalProperties", "title", "description"})
 
 
 def _drop_wrong_members(tool: Raw, raw: Raw, version: str) -> tuple[Raw, bool]:

@@ -5,6 +5,8 @@ The codec is given to the SDK as the encoding of a program's output, since that 
 
 import codecs
 
+import pydantic_core
+
 from core.http.message_repair import repair_message
 
 ENCODING = "utf-8-json-lines"
@@ -23,10 +25,19 @@ class _LineDecoder(codecs.IncrementalDecoder):
         end = len(self._rest) if final or len(self._rest) > MAX_LINE_BYTES else self._rest.rfind(b"\n") + 1
         whole = bytes(self._rest[:end])
         del self._rest[:end]
-        return "".join(repair_message(line)[0].decode("utf-8", "replace") for line in whole.splitlines(keepends=True))
+        return "\n".join(map(_decode_line, whole.split(b"\n")))
 
     def reset(self) -> None:
         self._rest.clear()
+
+
+def _decode_line(line: bytes) -> str:
+    # The SDK's own parser says whether it can read the line: it takes NaN, for example, which is remarked on later.
+    try:
+        pydantic_core.from_json(line)
+        return line.decode()
+    except ValueError:  # also of bytes that are not UTF-8
+        return repair_message(line).content.decode("utf-8", "replace")
 
 
 def _find_codec(name: str) -> codecs.CodecInfo | None:

@@ -4,13 +4,18 @@ from typing import Any
 
 import orjson
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from core.http import Response
 from gateway.contracts.errors import ErrorCode, GatewayError
 from gateway.executors.http.executor import build_status_error
 from registry.catalog.connections import ConnectionConfig
 from registry.request_mapping import parse_mapping
+from tests.support.growth import assert_linear
 from tests.support.loops import for_each
+
+TYPES = ["application/json", "text/html; charset=utf-8", "application/xml", "text/plain; charset=utf-16", ""]
 
 MAPPING = parse_mapping(
     {
@@ -164,3 +169,21 @@ def test_message_may_be_plain_text() -> None:
     error = build(409, b"Not\nnow.", headers={"content-type": "text/plain"})
 
     assert error.details["upstream"]["message"] == "Not now."
+
+
+@given(st.binary(max_size=80) | st.text('<>{}[]",:aem/!-& \n\0', max_size=80).map(str.encode), st.sampled_from(TYPES))
+def test_any_body_of_an_error_is_one_short_line(body: bytes, content_type: str) -> None:
+    message = build(409, body, headers={"content-type": content_type}).details["upstream"].get("message", "")
+
+    assert len(message) <= 300
+    assert "\n" not in message
+    message.encode()
+
+
+@for_each("piece", ["<", "<script", "<message>", "<message> ", "<![CDATA[", '{"a":', "&amp;", "[{"])
+def test_reading_time_is_linear(piece: str) -> None:
+    def read(body: bytes) -> None:
+        for content_type in TYPES:
+            build(409, body, headers={"content-type": content_type})
+
+    assert_linear(read, lambda size: (piece * (size // len(piece))).encode(), size=60_000)
