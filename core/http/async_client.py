@@ -152,15 +152,16 @@ class _RepairedStream(httpx2.AsyncByteStream):
         self._is_stream, self._is_call = is_stream, is_call
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        rest = b""
+        rest = bytearray()
         async for chunk in self._stream:
             rest += chunk
-            if self._is_stream:
-                whole, rest = sse.split_whole_events(rest) if len(rest) <= MAX_HELD_BYTES else (rest, b"")
+            if self._is_stream and (b"\n" in chunk or b"\r" in chunk or len(rest) > MAX_HELD_BYTES):
+                whole, _ = sse.split_whole_events(bytes(rest)) if len(rest) <= MAX_HELD_BYTES else (bytes(rest), b"")
+                del rest[: len(whole)]
                 if whole:
                     yield await self._repair(whole)
         if rest:
-            yield await self._repair(rest)
+            yield await self._repair(bytes(rest))
 
     async def _repair(self, content: bytes) -> bytes:
         if len(content) > MAX_REPAIRED_INLINE:

@@ -22,6 +22,8 @@ class _LineDecoder(codecs.IncrementalDecoder):
 
     def decode(self, input: bytes, final: bool = False) -> str:  # type: ignore[override]
         self._rest += input
+        if b"\n" not in input and not final and len(self._rest) <= MAX_LINE_BYTES:
+            return ""  # a long line is searched once, not again with each piece
         end = len(self._rest) if final or len(self._rest) > MAX_LINE_BYTES else self._rest.rfind(b"\n") + 1
         whole = bytes(self._rest[:end])
         del self._rest[:end]
