@@ -20,7 +20,7 @@ DEFAULT_EVENT = "message"
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class ServerEvent:
     """One event: its name ("message" if the stream gives none), its data, and its id or ""."""
 
     name: str
@@ -33,7 +33,7 @@ def is_stream(headers: Mapping[str, str]) -> bool:
     return headers.get("content-type", "").partition(";")[0].strip().lower() in STREAM_TYPES
 
 
-def parse_events(body: bytes) -> list[Event]:
+def parse_events(body: bytes) -> list[ServerEvent]:
     """Return the events with data in a part of a stream. The last one need not be followed by a blank line."""
     text = decoding.decode(body, "utf-8").text.rstrip("\r\n") + "\n\n"
     request = httpx2.Request("GET", "http://events")  # the parser wants one to name it in errors
@@ -42,13 +42,13 @@ def parse_events(body: bytes) -> list[Event]:
     return list(_iter_events(source))
 
 
-def _iter_events(source: httpx2.EventSource) -> Iterator[Event]:
+def _iter_events(source: httpx2.EventSource) -> Iterator[ServerEvent]:
     last_id = ""
     for event in source:
         # The parser repeats the last id for all later events.
         id, last_id = event.id if event.id != last_id else "", event.id
         if event.data or event.event != DEFAULT_EVENT:
-            yield Event(event.event, event.data, id)
+            yield ServerEvent(event.event, event.data, id)
 
 
 def split_whole_events(body: bytes) -> tuple[bytes, bytes]:

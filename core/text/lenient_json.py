@@ -55,7 +55,7 @@ class NotJSON(UnreadableJSON):
     """The text is no JSON."""
 
 
-class TooManyValues(UnreadableJSON):
+class TooManyJSONValues(UnreadableJSON):
     """The text may be JSON, but has more values than an answer can have."""
 
 
@@ -83,7 +83,7 @@ class LenientReader:
         self._remarks[remark] = None
 
     def parse(self, text: str) -> Any:
-        """Return the value of one JSON text. Raises NotJSON, TooManyValues."""
+        """Return the value of one JSON text. Raises NotJSON, TooManyJSONValues."""
         text = text.strip(" \t\r\n\ufeff\x1e\0")
         try:
             return self._parse_plain(text)
@@ -96,7 +96,7 @@ class LenientReader:
         """Return the objects and lists that follow each other in a text, on lines or not.
 
         With `is_sequence` the text says that it is one: a single value is enough, and it can be of any type. In a text
-        of lines, a few lines can be no JSON; they stay texts. Raises NotJSON, TooManyValues.
+        of lines, a few lines can be no JSON; they stay texts. Raises NotJSON, TooManyJSONValues.
         """
         with self._undo_if_refused():
             try:
@@ -192,7 +192,7 @@ class LenientReader:
     def _repair(self, value: Any, depth: int) -> Any:
         self._values += 1
         if self._values > MAX_VALUES:
-            raise TooManyValues
+            raise TooManyJSONValues
         if isinstance(value, str):
             return self._repair_text(value)
         if isinstance(value, dict | list) and depth > MAX_DEPTH:

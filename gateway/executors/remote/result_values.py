@@ -11,7 +11,7 @@ from django.conf import settings
 from django.db.models import Count, Min, Sum
 from django.utils import timezone
 
-from core.text.lenient_json import MAX_VALUES, LenientReader, NotJSON, TooManyValues
+from core.text.lenient_json import MAX_VALUES, LenientReader, NotJSON, TooManyJSONValues
 from gateway.contracts.errors import GatewayError, NotFoundError, PermissionDeniedError
 from gateway.executors.base import UpstreamCall, UpstreamResponse
 from gateway.models import StoredFile
@@ -70,14 +70,14 @@ def find_data(text: str, reader: LenientReader, *, is_json: bool = False, is_lin
         if is_lines and not isinstance(value, list):
             return [value]
         return value if is_json or isinstance(value, dict | list) else None
-    except TooManyValues:
+    except TooManyJSONValues:
         reader.add_remark(MANY_VALUES)
         return None
     except NotJSON:
         pass
     try:
         return reader.parse_sequence(text, is_sequence=is_lines)
-    except TooManyValues:
+    except TooManyJSONValues:
         reader.add_remark(MANY_VALUES)
     except NotJSON:
         pass

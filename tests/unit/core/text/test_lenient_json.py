@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.text import json_text, lenient_json
-from core.text.lenient_json import BAD_LINE, LenientReader, NotJSON, TooManyValues, UnreadableJSON
+from core.text.lenient_json import BAD_LINE, LenientReader, NotJSON, TooManyJSONValues, UnreadableJSON
 from tests.support.growth import assert_linear
 from tests.support.loops import for_each
 
@@ -54,7 +54,7 @@ def test_value_is_read(text: str, value: Any, remark: str) -> None:
     "text, error",
     [
         *((text, NotJSON) for text in ("", "{", "hello", "[NaN] and more", "{'a': 1}", "[" * 10_000 + "]" * 10_000)),
-        ("[NaN," + "0," * 200_000 + "0]", TooManyValues),
+        ("[NaN," + "0," * 200_000 + "0]", TooManyJSONValues),
     ],
 )
 def test_what_cannot_be_read_leaves_no_remark(text: str, error: type[Exception]) -> None:
