@@ -18,6 +18,7 @@ MANIFEST = Manifest(
     jobs=[
         Job("calls.delete_idempotency_records", retention.delete_idempotency_records, 5 * MINUTES),
         Job("calls.delete_used_confirmations", retention.delete_used_confirmations, 5 * MINUTES),
+        Job("calls.delete_pending_inputs", retention.delete_pending_inputs, 5 * MINUTES),
         Job("calls.delete_batches", retention.delete_batches, 5 * MINUTES),
         Job("calls.delete_stored_files", retention.delete_stored_files, 5 * MINUTES),
         Job("users.delete_sessions", retention.delete_sessions, 60 * MINUTES),
@@ -45,6 +46,7 @@ MANIFEST = Manifest(
         "calls": [
             "gateway.idempotencyrecord",
             "gateway.usedconfirmation",
+            "gateway.pendinginput",
             "gateway.batch",
             "gateway.batchentry",
             "gateway.storedfile",

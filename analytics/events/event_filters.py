@@ -12,8 +12,8 @@ from django.db.models import Exists, OuterRef, Q
 
 from analytics.events.models import UNKNOWN_OP, UNKNOWN_PATH, OperationEvent
 
-# Reasons of calls that were deferred, not run: they wait for another call, a user's confirmation or an admin.
-DEFERRED_REASONS = ("confirmation_required", "in_progress", "switched_off")
+# Reasons of calls that were deferred, not run: they wait for another call, a user's confirmation or input, or an admin.
+DEFERRED_REASONS = ("confirmation_required", "input_required", "in_progress", "switched_off")
 
 HELP_TYPES = (OperationEvent.Type.HELP, OperationEvent.Type.DISCOVER)  # what a model reads before it calls
 

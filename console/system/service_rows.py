@@ -8,7 +8,7 @@ from analytics.events.models import EventLoss
 from analytics.rollups.models import OpDaily, Rollup
 from console.log_pages import RELEASE_FILTER, LogAdmin
 from core.admin import base
-from gateway.models import Batch, BatchEntry, IdempotencyRecord, PeriodicJob, StoredFile, UsedConfirmation
+from gateway.models import Batch, BatchEntry, IdempotencyRecord, PendingInput, PeriodicJob, StoredFile, UsedConfirmation
 from notifications import delivery, outbox
 from notifications.models import Notification
 from registry.models import OpEmbedding
@@ -35,6 +35,17 @@ class UsedConfirmationAdmin(base.ReadOnlyMixin, base.ModelAdmin[UsedConfirmation
     show_full_result_count = False
 
 
+@admin.register(PendingInput)
+class PendingInputAdmin(base.ReadOnlyMixin, base.ModelAdmin[PendingInput]):
+    empty = "No service has asked an end user for input. Each question is listed here until it expires."
+    list_display = ["op", "client", "subject", "trace_id", "created_at", "expires_at", "answered_at"]
+    list_filter = [("answered_at", admin.EmptyFieldListFilter)]
+    list_select_related = ["client"]
+    search_fields = ["op", "trace_id", "subject"]
+    exclude = ["waiting_call"]
+    show_full_result_count = False
+
+
 class BatchEntryInline(base.ReadOnlyMixin, base.TabularInline[BatchEntry, Batch]):
     model = BatchEntry
     fields = ["index", "type", "name", "needs", "state", "outcome", "attempts", "finished_at"]  # no user data
@@ -58,7 +69,7 @@ class BatchEntryAdmin(base.ReadOnlyMixin, base.ModelAdmin[BatchEntry]):
     list_display = ["batch", "index", "type", "name", "state", "outcome", "attempts", "held_until", "finished_at"]
     list_filter = ["state", "outcome", "type"]
     search_fields = ["name", "batch__trace_id", "batch__subject"]
-    exclude = ["body", "answer"]
+    exclude = ["body", "answer", "progress"]
     show_full_result_count = False
 
 

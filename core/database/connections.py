@@ -91,6 +91,16 @@ def return_connection() -> Iterator[None]:
     yield
 
 
+@contextmanager
+def return_connection_after() -> Iterator[None]:
+    """Use a connection for a moment while the thread waits for another server, and return it to the pool again."""
+    try:
+        yield
+    finally:
+        with return_connection():
+            pass
+
+
 class AddIndexOnline(AddIndexConcurrently):
     """Add an index to a large table. On PostgreSQL this does not block writes; its migration must not be atomic."""
 

@@ -74,7 +74,10 @@ batch_status = describe_endpoint(
     ],
 )
 batch_cancel = describe_endpoint(
-    id="cancel_batch", summary="Cancel entries that have not started", body=None, answers=_STATUS
+    id="cancel_batch",
+    summary="Cancel entries that have not started, and stop calls of MCP servers",
+    body=None,
+    answers=_STATUS,
 )
 _SECONDS = re.compile(r"[0-9]{1,4}")
 
@@ -120,8 +123,13 @@ COMPONENTS: dict[str, Any] = {
     ),
     "BatchWaiting": build_object(
         {**_INDEX, "type": build_enum(request_schemas.ENTRIES), "status": build_enum(["pending", "running"])},
-        {"op": TEXT, "path": TEXT},
+        {"op": TEXT, "path": TEXT, "progress": build_ref("CallProgress")},
         description="An entry that is not done.",
+    ),
+    "CallProgress": build_object(
+        {},
+        {"done": {"type": "number"}, "total": {"type": "number"}, "message": TEXT},
+        description="What the service of a running call reported last, in its own units and words.",
     ),
     "Batch": build_object(
         {

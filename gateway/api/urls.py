@@ -1,5 +1,6 @@
 from django.urls import path
 
+from gateway.api.answers import AnswersView
 from gateway.api.batches import BatchStatusView, BatchView
 from gateway.api.events import EventsView
 from gateway.api.exec import ExecView
@@ -13,6 +14,7 @@ from gateway.api.toolset import EscalationView, FeedbackView, TelemetryView, Too
 urlpatterns = [
     path("help", HelpView.as_view(), name="help"),
     path("exec", ExecView.as_view(), name="exec"),
+    path("answers", AnswersView.as_view(), name="answers"),
     path("batch", BatchView.as_view(), name="batch"),
     path("batches/<uuid:id>", BatchStatusView.as_view(), name="batch_status"),
     path("discover/<slug:name>", DiscoverView.as_view(), name="discover"),

@@ -44,10 +44,7 @@ def build_status(batch: Batch, caller: Caller, trace: Trace, *, replayed: bool =
     Raises PermissionDeniedError if the caller's key cannot read the results.
     """
     rows = _load_readable_entries(batch, caller)
-    results = [
-        _serialize_entry(row, {} if row.answer else {_get_name_field(row): row.name, "status": row.state})
-        for row in rows
-    ]
+    results = [_serialize_entry(row, {} if row.answer else _describe_open_entry(row)) for row in rows]
     results = surface_names.name_ops_in_entries(results, caller, trace)
     body = _build_body(batch, rows, results, envelopes.build_meta(trace, replayed=replayed))
     body["summary"]["pending"] = sum(row.state != State.DONE for row in rows)
@@ -75,6 +72,12 @@ def may_read(type: str, name: str, caller: Caller) -> AccessDecision:
 
 def _serialize_entry(row: BatchEntry, fallback: Mapping[str, Any]) -> dict[str, Any]:
     return {"index": row.index, "type": row.type, **(json_text.load(row.answer) if row.answer else fallback)}
+
+
+def _describe_open_entry(row: BatchEntry) -> dict[str, Any]:
+    """Return the state of an entry that is not done, and what its upstream last reported."""
+    progress = {"progress": row.progress} if row.progress and row.state == State.RUNNING else {}
+    return {_get_name_field(row): row.name, "status": row.state, **progress}
 
 
 def _get_name_field(row: BatchEntry) -> str:

@@ -3,6 +3,7 @@
 import logging
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import timedelta
 from hashlib import sha256
 from typing import Any
@@ -16,6 +17,7 @@ from analytics.events.models import OperationEvent
 from analytics.rollout.assignment import Routing
 from core import logs, metrics, tracing
 from core.background import leases
+from core.database.connections import return_connection_after
 from core.database.deadlines import Deadline
 from core.metrics import CallLabels
 from core.text import json_text
@@ -243,6 +245,8 @@ def _run_exec_entry(
         until=until,
         key=_derive_idempotency_key(batch, entry),
         store_response=store_response,
+        watcher=EntryWatcher(entry),
+        batch_entry=entry.pk,
     )
     return call_events.build_exec_labels(answer)
 
@@ -291,6 +295,28 @@ def _get_delay(entry: BatchEntry, envelope: Mapping[str, Any], catalog: Catalog)
     if reason == "in_progress" and 1 < entry.attempts < entry_claims.MAX_ATTEMPTS:  # by the previous attempt
         return _get_grace(entry, catalog)
     return None
+
+
+class EntryWatcher:
+    """Shows the progress of a running entry in its row, and learns there that its batch was cancelled.
+
+    The thread gives its connection back after each query, since it waits for an upstream.
+    """
+
+    def __init__(self, entry: BatchEntry) -> None:
+        self._entry = entry
+
+    def show_progress(self, progress: Mapping[str, Any]) -> None:
+        """Store what the upstream reports."""
+        with suppress(*store.DATABASE_DOWN_ERRORS), return_connection_after():
+            held = BatchEntry.objects.filter(pk=self._entry.pk, holder=self._entry.holder)
+            held.update(progress=dict(progress))
+
+    def is_cancelled(self) -> bool:
+        """Return whether the batch was cancelled."""
+        with suppress(*store.DATABASE_DOWN_ERRORS), return_connection_after():
+            return Batch.objects.filter(pk=self._entry.batch_id, cancelled_at__isnull=False).exists()
+        return False
 
 
 def _get_grace(entry: BatchEntry, catalog: Catalog) -> timedelta:

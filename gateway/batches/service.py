@@ -16,17 +16,26 @@ from core.database.deadlines import Deadline
 from core.text import json_text
 from gateway.access import key_verification, release_routing
 from gateway.access.request_context import Caller
-from gateway.batches import broker, loops, responses, runner, scheduling, store
-from gateway.contracts.envelopes import Trace
+from gateway.batches import broker, responses, runner, scheduling, store
+from gateway.contracts import user_questions
+from gateway.contracts.envelopes import EnvelopeResponse, Trace
 from gateway.contracts.errors import InternalError, NotFoundError
 from gateway.execution.confirmation import has_token
 from gateway.models import Batch, BatchEntry
 
 State = BatchEntry.State
 Outcome = BatchEntry.Outcome
-CONFIRMATION_REQUIRED = "confirmation_required"
+CONFIRMATION_REQUIRED, INPUT_REQUIRED = "confirmation_required", user_questions.REASON
 # Reasons of entries that may run after an earlier one has succeeded.
 DEPENDENT_REASONS = frozenset({"skipped", "dependency_failed"})
+REOPENED: dict[str, Any] = {
+    "state": State.PENDING,
+    "outcome": "",
+    "answer": "",
+    "progress": None,
+    "finished_at": None,
+    "attempts": 0,
+}
 WORKER_HEAD_START = 0.1  # seconds that workers have to claim an entry before the waiting request runs it
 STANDSTILL_SECONDS = 1.0  # seconds in which no entry starts or ends, after which all workers of a batch may be gone
 GATHER_SECONDS = 0.005  # seconds to wait so that entries ending together are seen in one query
@@ -58,14 +67,39 @@ def reopen_entries(batch: Batch, caller: Caller, *, runs_for: timedelta) -> int:
         if not unconfirmed or locked.cancelled_at:
             return 0
         to_reopen = [*unconfirmed, *(row for row in unsuccessful if DEPENDENT_REASONS & _get_reasons(row))]
-        locked.entries.filter(pk__in=[row.pk for row in to_reopen]).update(
-            state=State.PENDING, outcome="", answer="", finished_at=None, attempts=0
-        )
+        locked.entries.filter(pk__in=[row.pk for row in to_reopen]).update(**REOPENED)
         at = store.get_database_time()
         Batch.objects.filter(pk=batch.pk).update(
             api_key=caller.key.id, caller=store.serialize_headers(caller), runs_until=at + runs_for, woken_at=at
         )
     return len(unconfirmed)
+
+
+def store_late_answer(entry_id: int, answer: EnvelopeResponse) -> None:
+    """Replace the answer of an entry that asked its end user, and run those that depend on it, if it succeeded."""
+    with transaction.atomic():
+        entry = BatchEntry.objects.select_related("batch").filter(pk=entry_id).first()
+        if entry is None:
+            return  # the batch has expired
+        batch = Batch.objects.select_for_update().get(pk=entry.batch_id)
+        entry.refresh_from_db()
+        if entry.state != State.DONE or entry.outcome == Outcome.SUCCEEDED or INPUT_REQUIRED not in _get_reasons(entry):
+            return
+        has_succeeded = answer.envelope["ok"]
+        batch.entries.filter(pk=entry.pk).update(
+            outcome=Outcome.SUCCEEDED if has_succeeded else Outcome.FAILED,
+            answer=json_text.dump(answer.envelope).decode(),
+        )
+        if not has_succeeded or batch.cancelled_at:
+            return
+        closed = batch.entries.filter(state=State.DONE).exclude(outcome=Outcome.SUCCEEDED)
+        dependent = [row.pk for row in closed if DEPENDENT_REASONS & _get_reasons(row)]
+        batch.entries.filter(pk__in=dependent).update(**REOPENED)
+        at = store.get_database_time()
+        runs_until = at + timedelta(seconds=settings.GATEWAY_BATCH_BACKGROUND_SECONDS)
+        Batch.objects.filter(pk=batch.pk).update(runs_until=runs_until, woken_at=at)
+    if dependent:
+        runner.wake_workers(batch)
 
 
 def _get_reasons(row: BatchEntry) -> set[str]:
@@ -174,7 +208,7 @@ def get_status(id: UUID, caller: Caller, trace: Trace, *, wait: float = 0.0) -> 
 
 
 def cancel(id: UUID, caller: Caller, trace: Trace) -> dict[str, Any]:
-    """Cancel the entries, and the rows of loops, that have not started and return the status of the batch.
+    """Cancel what has not started, and tell what runs to stop: loops before their next row, upstreams if they can.
 
     Raises NotFoundError for an unknown batch, PermissionDeniedError if the key may not read its results, before
     anything is cancelled.
@@ -182,15 +216,10 @@ def cancel(id: UUID, caller: Caller, trace: Trace) -> dict[str, Any]:
     batch = _get_batch(id, caller)
     trace.release = batch.release
     responses.build_status(batch, caller, trace)
-    if runner.close_entries(batch, dict.fromkeys(_find_pending(batch), "cancelled")) or _runs_loop(batch):
+    is_running = any(each.state == State.RUNNING for each in store.load_entry_states(batch))
+    if runner.close_entries(batch, dict.fromkeys(_find_pending(batch), "cancelled")) or is_running:
         store.mark_cancelled(batch, at=timezone.now())
     return responses.build_status(batch, caller, trace)
-
-
-def _runs_loop(batch: Batch) -> bool:
-    """Whether a loop is running, which looks before each row whether its batch was cancelled."""
-    bodies = batch.entries.filter(state=State.RUNNING).values_list("body", flat=True)
-    return any(map(loops.is_loop, bodies))
 
 
 def _get_batch(id: UUID, caller: Caller) -> Batch:

@@ -9,6 +9,7 @@ from typing import Any
 from analytics.experiments.cohorts.comparison import SIDE_KINDS
 from analytics.reports.report_filter import DEFAULT_DAYS, PERIODS
 from gateway.contracts.errors import ErrorCode, FieldError, InvalidRequestError
+from gateway.contracts.user_questions import ACTIONS
 from registry.jsonschema.validator import SchemaValidator
 
 HELP: dict[str, Any] = {
@@ -84,6 +85,23 @@ EXEC: dict[str, Any] = {
     "additionalProperties": False,
 }
 
+
+# What a client sends for the end user, so no model reads it.
+ANSWERS: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "token": {"type": "string", "minLength": 1, "maxLength": 200, "description": "Of the input_required error"},
+        "action": {
+            "type": "string",
+            "enum": list(ACTIONS),
+            "description": "accept: the end user filled in the form or opened the page; decline: they said no; "
+            "cancel: they left the question",
+        },
+        "content": {"type": "object", "description": "What they entered, by the schema of the form"},
+    },
+    "required": ["token", "action"],
+    "additionalProperties": False,
+}
 
 # The body of a discovery tool. A model is shown only its first two members, or agent instead.
 DISCOVER: dict[str, Any] = {
@@ -262,6 +280,12 @@ def get_exec_validator() -> SchemaValidator:
 def get_batch_validator() -> SchemaValidator:
     """Return the compiled validator of a batch body; it checks only the type of each entry."""
     return SchemaValidator(BATCH)
+
+
+@cache
+def get_answers_validator() -> SchemaValidator:
+    """Return the compiled validator of an answer of an end user."""
+    return SchemaValidator(ANSWERS)
 
 
 @cache

@@ -121,6 +121,8 @@ def validate(permitted: PermittedCall) -> ValidCall:
         trace_id=call.trace.id,
         idempotency_scope=call.keyed_call.scope if call.keyed_call else "",
         fields=call.shape.fields,
+        answers=call.answers,
+        watcher=call.watcher,
     )
     return ValidCall(permitted, work)
 

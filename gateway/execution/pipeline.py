@@ -27,6 +27,7 @@ from gateway.contracts.errors import (
     PermissionDeniedError,
     build_not_migrated_error,
 )
+from gateway.contracts.user_questions import GivenAnswers, InputRequired
 from gateway.execution import (
     answer,
     confirmation,
@@ -35,12 +36,14 @@ from gateway.execution import (
     local_write,
     operations,
     parse,
+    pending_inputs,
     remote_write,
     result_shape,
 )
 from gateway.execution.result_shape import ShapedResponse
 from gateway.execution.stages import Outcome, ParsedCall, Stage, Superseded, ValidCall
 from gateway.executors import executor_for
+from gateway.executors.base import CallWatcher
 from gateway.models import Scope
 from gateway.recording import spans
 from registry.catalog.model import Catalog
@@ -57,20 +60,28 @@ def execute(
     until: Deadline | None = None,
     key: str | None = None,
     store_response: Callable[[EnvelopeResponse], None] | None = None,
+    answers: GivenAnswers | None = None,
+    watcher: CallWatcher | None = None,
+    batch_entry: int | None = None,
 ) -> EnvelopeResponse:
     """Run one op and return its response. Raises cache.NoLiveRelease; every other failure becomes a response.
 
     A batch entry passes the catalog of its release, a deadline in addition to that of its op, the idempotency key to
     use if neither body nor header has one, and `store_response`, which for a write runs in the same transaction. If
-    it raises Superseded, the write is rolled back and the exception propagates.
+    it raises Superseded, the write is rolled back and the exception propagates. `answers` are those of the user, for a
+    call that asked for them and goes on.
     """
     call = ParsedCall(
         caller=caller,
         trace=trace,
         catalog=catalog or release_routing.get_catalog(caller.routing),
+        body=body,
         until=until,
         key=key,
         store_response=store_response,
+        answers=answers,
+        watcher=watcher,
+        batch_entry=batch_entry,
     )
     logs.release.set(call.catalog.version)
     trace.release = call.catalog.version
@@ -125,12 +136,15 @@ def _answer_call(call: ParsedCall, body: dict[str, Any]) -> Outcome:
 
 
 def _run_valid(valid: ValidCall) -> Outcome:
-    """Run a call within its deadline. Raises GatewayError if it is refused or the upstream refuses it."""
+    """Run a call within its deadline. Raises GatewayError if it is refused or the upstream refuses or asks first."""
     call, op = valid.call, valid.work.op
     if call.shape.limits_size and (op.is_write or not valid.executor.is_remote):
         raise result_shape.refuse_size(op.op, call.shape, is_write=op.is_write)
-    with valid.work.deadline.limit_waits():
-        return _write(valid) if op.is_write else _read(valid)
+    try:
+        with valid.work.deadline.limit_waits():
+            return _write(valid) if op.is_write else _read(valid)
+    except InputRequired as asked:
+        raise pending_inputs.build_required_error(valid, asked) from None
 
 
 def _read(valid: ValidCall) -> Outcome:
@@ -156,7 +170,8 @@ def _limit_read(valid: ValidCall) -> AbstractContextManager[None]:
 
 def _write(valid: ValidCall) -> Outcome:
     caller, work, is_local = valid.call.caller, valid.work, valid.executor.transactional
-    if confirmation.is_needed(caller, work.op) and not valid.call.dry_run:
+    was_confirmed = valid.call.answers is not None  # before it reached the upstream, which then asked
+    if confirmation.is_needed(caller, work.op) and not valid.call.dry_run and not was_confirmed:
         valid = replace(valid, is_confirmed=confirmation.is_confirmed(caller, work))
         if not valid.is_confirmed:
             # A call that would fail needs no agreement: its error is the answer.

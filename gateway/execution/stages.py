@@ -13,9 +13,10 @@ from core.database.deadlines import Deadline
 from gateway.access.request_context import Caller
 from gateway.arguments.normalise import NormalisedArgs
 from gateway.contracts.envelopes import EnvelopeResponse, Trace
+from gateway.contracts.user_questions import GivenAnswers
 from gateway.execution import idempotency
 from gateway.execution.result_shape import ShapeRequest
-from gateway.executors.base import Executor, UpstreamCall
+from gateway.executors.base import CallWatcher, Executor, UpstreamCall
 from registry.catalog.model import Catalog, CatalogOp, CatalogView
 
 
@@ -33,6 +34,7 @@ class ParsedCall:
     caller: Caller
     trace: Trace
     catalog: Catalog
+    body: dict[str, Any] = field(default_factory=dict, repr=False)
     name: str = ""  # the op as sent
     op: CatalogOp | None = None
     args: dict[str, Any] = field(default_factory=dict)  # as sent
@@ -43,6 +45,9 @@ class ParsedCall:
     until: Deadline | None = None  # in addition to the op's own deadline
     # Stores the response, for a write in its transaction.
     store_response: Callable[[EnvelopeResponse], None] | None = None
+    answers: GivenAnswers | None = None  # for a call that asked its user before, and was confirmed before that
+    watcher: CallWatcher | None = None
+    batch_entry: int | None = None  # the id of the entry that it is
 
     @property
     def view(self) -> CatalogView:

@@ -1,17 +1,14 @@
 """The executor interface: how the gateway runs an op at one kind of connection."""
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple, Protocol
 
 from core.database.deadlines import Deadline
+from gateway.contracts.user_questions import GivenAnswers
 from registry.catalog.connections import ConnectionConfig, UpstreamTarget
 from registry.catalog.model import Catalog, CatalogOp, Visibility
-
-
-def ignore_progress(_: dict[str, float]) -> None:
-    """Take progress that nobody waits for."""
 
 
 class ClientSubject(NamedTuple):
@@ -19,6 +16,16 @@ class ClientSubject(NamedTuple):
 
     client_id: int
     subject: str
+
+
+class CallWatcher(Protocol):
+    """Follows a call while it runs. Its methods are called about once a second, by the thread that waits."""
+
+    def show_progress(self, progress: Mapping[str, Any]) -> None:
+        """Take what the upstream reports: {"done", "total", "message"}, all optional. The message is the upstream's."""
+
+    def is_cancelled(self) -> bool:
+        """Return whether the upstream should stop the call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +43,8 @@ class UpstreamCall:
     trace_id: str = ""
     idempotency_scope: str = ""  # the same for all calls that are one call to us; empty without an idempotency key
     fields: tuple[str, ...] = ()  # what the caller wants of the answer; empty for what the op answers by itself
-    on_progress: Callable[[dict[str, float]], None] = ignore_progress  # gets {"done", "total"} while a stream arrives
+    answers: GivenAnswers | None = None  # of the user, for a call that asked for them and goes on
+    watcher: CallWatcher | None = None
 
     @property
     def client_subject(self) -> ClientSubject:
@@ -69,7 +77,8 @@ class UpstreamResponse:
 class Executor(Protocol):
     """Runs the ops of one upstream in this process, or of all remote upstreams of a kind.
 
-    Raises GatewayError to refuse a call; any other exception is a bug.
+    Raises GatewayError to refuse a call, InputRequired if the upstream asks its user first; any other exception is a
+    bug.
 
     If `transactional` is true, rolling back the surrounding transaction undoes `apply`, so that a write, its
     idempotency record and its event commit together or not at all. If it is false, `apply` raises

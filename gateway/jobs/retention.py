@@ -10,7 +10,7 @@ from oauth2_provider.models import clear_expired
 
 from core.background.retention import Expiring, Retention
 from core.sign_in.throttle import KNOWN_ADDRESS_AGE
-from gateway.models import Batch, IdempotencyRecord, SignIn, StoredFile, UsedConfirmation
+from gateway.models import Batch, IdempotencyRecord, PendingInput, SignIn, StoredFile, UsedConfirmation
 
 CONFIRMATIONS_KEPT = timedelta(hours=1)  # tokens are valid for five minutes
 USER_SIGN_INS_KEPT = timedelta(hours=1)  # their states are valid for ten minutes
@@ -32,6 +32,10 @@ delete_idempotency_records = Retention(
 delete_used_confirmations = Retention(
     "Delete used confirmations whose tokens have expired long ago.",
     Expiring(UsedConfirmation.objects.all(), "used_at", CONFIRMATIONS_KEPT),
+)
+delete_pending_inputs = Retention(
+    "Delete questions to end users that have expired.",
+    Expiring(PendingInput.objects.all(), "expires_at"),
 )
 delete_batches = Retention(
     "Delete expired batches with their results.",

@@ -3,6 +3,7 @@
 from gateway.models.calls import Batch, BatchEntry, IdempotencyRecord, PeriodicJob, StoredFile, UsedConfirmation
 from gateway.models.client import ApiKey, Client, Scope, SignedInApplication, all_scopes, every_op
 from gateway.models.model_run import ModelRun
+from gateway.models.pending_input import PendingInput
 from gateway.models.upstream_credentials import ConnectionSecret, SignIn, UserGrant
 
 __all__ = [
@@ -13,6 +14,7 @@ __all__ = [
     "ConnectionSecret",
     "IdempotencyRecord",
     "ModelRun",
+    "PendingInput",
     "PeriodicJob",
     "Scope",
     "SignIn",

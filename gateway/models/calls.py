@@ -123,6 +123,7 @@ class BatchEntry(LeasedRow):
     held_until = models.DateTimeField(null=True, blank=True, help_text="End of the lease; its runner renews it.")
     attempts = models.PositiveSmallIntegerField(default=0)
     answer = models.TextField(blank=True, help_text="Its envelope.")
+    progress = models.JSONField(null=True, blank=True, help_text="What its upstream reported while it runs.")
     finished_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:

@@ -23,7 +23,16 @@ from analytics.turns.prices import ModelPrice
 from chat.models import Profile as ChatProfile
 from demo.traffic import activity
 from gateway.jobs import runner
-from gateway.models import ApiKey, Client, ModelRun, SignedInApplication, StoredFile, UsedConfirmation, UserGrant
+from gateway.models import (
+    ApiKey,
+    Client,
+    ModelRun,
+    PendingInput,
+    SignedInApplication,
+    StoredFile,
+    UsedConfirmation,
+    UserGrant,
+)
 from notifications import outbox
 from notifications.outbox import OutgoingMessage
 from registry.drafts import switch_service
@@ -155,6 +164,9 @@ def _rows(server: Server) -> dict[str, Any]:
     Assignment.objects.create(flag=flag.key, variant="gateway", cohort="pilot", subject="demo-user", time=at)
     EventLoss.objects.create(time=at, count=3)
     UsedConfirmation.objects.create(digest="0" * 64, client=Client.objects.first(), op="onto.task.delete", used_at=at)
+    PendingInput.objects.create(
+        digest="0" * 64, client=Client.objects.first(), op="onto.task.delete", created_at=at, expires_at=at
+    )
     create_remote_rows(at)
     user, key = User.objects.order_by("pk")[0], ApiKey.objects.order_by("pk")[0]
     ChatProfile.objects.create(user=user, subject="demo-user")

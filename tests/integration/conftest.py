@@ -33,6 +33,7 @@ from gateway.models import (
     BatchEntry,
     Client,
     ModelRun,
+    PendingInput,
     SignedInApplication,
     StoredFile,
     UsedConfirmation,
@@ -140,6 +141,9 @@ def row_of_every_model(api: Api) -> None:
     exposures.flush()
     exposures.flush_subjects()
     UsedConfirmation.objects.create(digest="0" * 64, client=Client.objects.get(), op="a.b", used_at=timezone.now())
+    PendingInput.objects.create(
+        digest="0" * 64, client=Client.objects.get(), op="a.b", created_at=timezone.now(), expires_at=timezone.now()
+    )
     connection = Connection.objects.order_by("name").first()
     assert connection is not None
     UserGrant.objects.create(connection=connection, subject="ana", access_token="x")

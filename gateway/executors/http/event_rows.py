@@ -1,17 +1,19 @@
 """Streams of events as rows of a list, and the progress that they tell while they arrive."""
 
-from collections.abc import Callable
-from math import isfinite
+import time
+from math import inf, isfinite
 from typing import Any
 
 from core.http import sse
 from core.text.lenient_json import LenientReader, UnreadableJSON
+from gateway.executors.base import CallWatcher
 
 # Members of an event's data that count, in small letters: what is done, and all that there is.
 DONE_NAMES = ("progress", "done", "completed", "current", "processed", "step", "count", "loaded")
 TOTAL_NAMES = ("total", "total_steps", "steps", "max")
 PERCENT_NAMES = ("percent", "percentage", "percent_complete", "progress_percent")
 MAX_HELD_BYTES = 100_000  # of an event whose end has not arrived
+TELL_SECONDS = 1.0  # between two times that a caller is told
 
 Progress = dict[str, float]  # {"done", "total"} in the units of the service; total only if it is known
 
@@ -49,8 +51,9 @@ def _parse_data(data: str, reader: LenientReader) -> Any:
 class ProgressFollower:
     """Reads the progress of a stream chunk by chunk. `progress` is the last one, None if the stream tells none."""
 
-    def __init__(self, on_progress: Callable[[Progress], None]) -> None:
-        self._on_progress = on_progress
+    def __init__(self, watcher: CallWatcher | None) -> None:
+        self._watcher = watcher
+        self._told_at = -inf
         self._rest = b""
         self.progress: Progress | None = None
 
@@ -62,7 +65,9 @@ class ProgressFollower:
         for event in sse.parse_events(whole) if whole else ():
             if (progress := find_progress(event.data)) is not None and progress != self.progress:
                 self.progress = progress
-                self._on_progress(progress)
+                if self._watcher is not None and time.monotonic() - self._told_at >= TELL_SECONDS:
+                    self._told_at = time.monotonic()
+                    self._watcher.show_progress(progress)
 
 
 def find_progress(data: str) -> Progress | None:

@@ -197,7 +197,7 @@ class HttpExecutor:
         return replace(prepared, signed=credentials.apply_credentials(prepared.request, work, prepared.config))
 
     def apply(self, work: UpstreamCall, prepared: PreparedCall) -> UpstreamResponse:
-        follower = ProgressFollower(work.on_progress)
+        follower = ProgressFollower(work.watcher)
         prepared = replace(prepared, rules=replace(prepared.rules, on_event_chunk=follower.feed))
         response, prepared = self._send(work, prepared)
         if not 200 <= response.status < 300:

@@ -11,6 +11,7 @@ from mcp.shared.exceptions import MCPError
 
 from core.http.errors import OutgoingError, Unreachable
 from gateway.contracts.errors import (
+    ConflictError,
     GatewayError,
     InternalError,
     InvalidRequestError,
@@ -36,10 +37,13 @@ MAX_SAID = 1_000  # characters of what a server said
 NOTHING_DONE = "Nothing was done; tell the administrator."
 
 
-def build_tool_error(said: str) -> InvalidRequestError:
-    """Return the error for a tool that answered with an error."""
+def build_tool_error(said: str, *, was_declined: bool = False) -> InvalidRequestError:
+    """Return the error for a tool that answered with an error, perhaps because a question of its was declined."""
+    remark = (
+        " It asked its user a question, which the gateway cannot pass on from this service." if was_declined else ""
+    )
     return InvalidRequestError(
-        f"The tool refused the call. Correct the args if they are wrong; {SAID}",
+        f"The tool refused the call.{remark} Correct the args if they are wrong; {SAID}",
         reason="upstream_refused",
         details=_describe(said),
     )
@@ -53,12 +57,12 @@ def to_api_error(call: McpToolCall, config: ConnectionConfig, *, is_write: bool)
             status=503,
             reason="upstream_changed",
         )
-    if call.needs_input:
-        return InternalError(
-            f"The tool asks its user for input, which the gateway cannot pass on. {NOTHING_DONE}",
-            status=502,
-            reason="upstream_needs_input",
-        )
+    if call.unsupported:
+        return InternalError(f"The tool {call.unsupported}. {NOTHING_DONE}", status=502, reason="upstream_needs_input")
+    if call.is_cancelled:
+        if is_write and call.was_sent:
+            return build_outcome_unknown_error()
+        return ConflictError("The call was cancelled. The service was told to stop.", reason="cancelled")
     if isinstance(call.error, UnknownProgram):
         return InternalError(
             f"The program of this connection is not one of GATEWAY_MCP_COMMANDS. {NOTHING_DONE}",
@@ -74,6 +78,18 @@ def to_api_error(call: McpToolCall, config: ConnectionConfig, *, is_write: bool)
     if is_write and call.was_sent:
         return build_outcome_unknown_error()
     return _build_failure(call, is_write=is_write)
+
+
+def build_ended_error(*, is_write: bool) -> GatewayError:
+    """Return the error for an answer to a call that no longer waits for it, because its program has ended."""
+    if is_write:
+        return build_outcome_unknown_error()
+    return InternalError(
+        "The service no longer waits for this answer. Send the call again.",
+        status=503,
+        reason="upstream_unavailable",
+        retryable=True,
+    )
 
 
 def _build_callers_error(error: MCPError) -> GatewayError:

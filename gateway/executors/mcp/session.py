@@ -11,17 +11,27 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterat
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from math import inf
-from typing import Any
+from typing import Any, Protocol
 
 import httpx2
 from mcp.client import Client
 from mcp.client._transport import Transport
-from mcp.client.session import IncomingMessage
+from mcp.client.session import ClientRequestContext, IncomingMessage
 from mcp.client.sse import sse_client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
-from mcp_types import CallToolResult, ListToolsResult, PaginatedRequestParams, Tool, ToolListChangedNotification
+from mcp_types import (
+    CallToolResult,
+    ElicitRequestParams,
+    ElicitResult,
+    ErrorData,
+    ListToolsResult,
+    LoggingMessageNotificationParams,
+    PaginatedRequestParams,
+    Tool,
+    ToolListChangedNotification,
+)
 
 from core.http import get_upstream_networks
 from core.http.async_client import AsyncCall, build_client
@@ -39,6 +49,7 @@ MAX_PAGES = 100
 MAX_TOOLS = 5_000
 MAX_MESSAGES = 1_000  # that a server can send unasked, in a second
 STREAM_SECONDS = 300.0  # of silence on a stream of server-sent events
+LOG_LEVEL = "info"  # of the messages that servers are asked to send during a call
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +102,18 @@ class TooManyTools(Exception):
     """The server lists more tools than allowed, or its list does not end."""
 
 
+class ServerListener(Protocol):
+    """What a call does with messages that the server sends while the call runs, on the event loop."""
+
+    is_waiting: bool  # for the answer of the user
+
+    async def ask(self, params: ElicitRequestParams) -> ElicitResult | ErrorData:
+        """Answer a question for the user."""
+
+    def note_message(self, text: Any) -> None:
+        """Take a message of the server's log."""
+
+
 class McpSession:
     """One session. Its methods run on the event loop."""
 
@@ -99,6 +122,7 @@ class McpSession:
         self.opening = opening  # the outcome of the requests of the handshake
         self.used_at = time.monotonic()
         self._running = 0  # calls
+        self._listeners: list[ServerListener] = []
         self._client: Client | None = None
         self._ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._closing = asyncio.Event()
@@ -137,6 +161,15 @@ class McpSession:
         finally:
             self._running -= 1
             self.used_at = time.monotonic()
+
+    @contextmanager
+    def listen(self, listener: ServerListener) -> Iterator[None]:
+        """Pass on what the server sends during a call."""
+        self._listeners.append(listener)
+        try:
+            yield
+        finally:
+            self._listeners.remove(listener)
 
     def close(self) -> None:
         """Start closing the session; calls that run fail."""
@@ -220,7 +253,14 @@ class McpSession:
         try:
             async with asyncio.timeout(OPEN_SECONDS) as limit, AsyncExitStack() as stack:
                 transport = await stack.enter_async_context(_open_transport(self.config))
-                client = Client(transport, message_handler=self._receive, cache=None)
+                client = Client(
+                    transport,
+                    message_handler=self._receive,
+                    elicitation_callback=self._ask,
+                    logging_callback=self._log,
+                    log_level=LOG_LEVEL,
+                    cache=None,
+                )
                 self._client = await stack.enter_async_context(client)
                 answer_repair.repair_results(self._client.session)
                 limit.reschedule(None)
@@ -251,6 +291,21 @@ class McpSession:
         self.count_message()
         if isinstance(message, ToolListChangedNotification):
             self._listed.expire()
+
+    async def _ask(self, _: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult | ErrorData:
+        """Answer a question that a server up to 2025-11-25 asks while a call runs."""
+        self.count_message()
+        listener = self._find_listener()
+        return await listener.ask(params) if listener else ElicitResult(action="decline")
+
+    async def _log(self, params: LoggingMessageNotificationParams) -> None:
+        if (listener := self._find_listener()) is not None:
+            listener.note_message(params.data)
+
+    def _find_listener(self) -> ServerListener | None:
+        """Return the call that a message belongs to. The message does not say, so it must be the only one that runs."""
+        running = [each for each in self._listeners if not each.is_waiting]
+        return running[0] if len(running) == 1 else None
 
     def count_message(self) -> None:
         """Count the messages that a server sends unasked, and close a session with too many."""

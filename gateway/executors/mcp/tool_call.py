@@ -1,7 +1,9 @@
 """One call of a tool in a session, and how it ended."""
 
+import asyncio
 import logging
-from dataclasses import dataclass
+import threading
+from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any
 
@@ -9,19 +11,32 @@ import httpx2
 import mcp_types
 from mcp.shared.dispatcher import ProgressFnT
 from mcp.shared.exceptions import MCPError
-from mcp_types import CallToolRequest, CallToolRequestParams, CallToolResult, InputRequiredResult
+from mcp_types import (
+    CallToolRequest,
+    CallToolRequestParams,
+    CallToolResult,
+    ElicitRequestParams,
+    ElicitRequestURLParams,
+    ElicitResult,
+    ErrorData,
+    InputRequiredResult,
+)
 from pydantic import TypeAdapter, ValidationError
 
 from core.http.async_client import AsyncCall, current_call
 from core.http.errors import AddressRefused, TooLarge
+from core.text import json_text
+from gateway.contracts.user_questions import EXPIRES_IN, GivenAnswers, UserAnswer, UserQuestion
 from gateway.executors.base import ClientSubject
-from gateway.executors.mcp import session_pool
+from gateway.executors.mcp import questions, session_pool
 from gateway.executors.mcp.definition_check import UnknownProgram
+from gateway.executors.mcp.questions import UnsupportedQuestion
 from gateway.executors.mcp.session import McpSession
 from gateway.executors.mcp.session_pool import TooManySessions
 from gateway.executors.remote.connection_guards import is_failure_status
 from registry.catalog import connections
 from registry.catalog.connections import ConnectionConfig
+from registry.text import cleanup
 
 log = logging.getLogger(__name__)
 
@@ -29,24 +44,49 @@ log = logging.getLogger(__name__)
 NOT_CALLED_STATUSES = frozenset({401, 404})  # other credentials are needed; the session is unknown
 CALLERS_CODES = frozenset({mcp_types.INVALID_PARAMS, mcp_types.METHOD_NOT_FOUND})
 NOT_OPENED = (UnknownProgram, TooManySessions)  # why no session was opened, for reasons of ours
+MAX_MESSAGE = 200  # characters of what a server says of its progress
+ONLY_QUESTION = "question"  # the name of one that has none
 _RESULT: TypeAdapter[CallToolResult | InputRequiredResult] = TypeAdapter(CallToolResult | InputRequiredResult)
 
 
 @dataclass(slots=True, repr=False)
 class McpToolCall:
-    """A call of a tool. Exactly one of the last members is set once it has ended, `error` besides others."""
+    """A call of a tool. Exactly one of the last members is set once it has ended, `error` besides others.
+
+    A call at a program can wait for the user while it runs. Over HTTP up to 2025-11-25 it cannot: the stream would have
+    to stay open, so its questions are declined.
+    """
 
     tool: str
     arguments: dict[str, Any]
     exchange: AsyncCall
+    can_wait: bool = False
+    given: GivenAnswers | None = None  # to the questions of an earlier attempt
     result: CallToolResult | None = None
     error: Exception | None = None  # what the SDK raised
     was_opened: bool = False  # the session was open
     was_called: bool = False  # the tool is defined as it was approved, so that the call itself was begun
     is_changed: bool = False  # the tool's definition differs from the approved one; nothing was called
     is_late: bool = False  # the deadline passed
-    needs_input: bool = False  # the server asks its user for input
+    is_cancelled: bool = False  # the caller no longer wants it
+    questions: dict[str, UserQuestion] = field(default_factory=dict)  # the server asks its user for input
+    state: str | None = None  # what the server wants back with the answers
+    unsupported: str = ""  # why a question cannot be passed on
+    was_declined: bool = False  # a question was declined, since it came on an open stream
     progress: dict[str, float] | None = None  # the last progress that the server reported: done and, if known, total
+    message: str = ""  # what the server said last, in its log or with its progress
+    changed: threading.Event = field(default_factory=threading.Event)  # wakes the thread that waits for the call
+    _answer: asyncio.Future[UserAnswer] | None = None
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether the call runs and waits for the user."""
+        return self._answer is not None and not self._answer.done()
+
+    @property
+    def needs_input(self) -> bool:
+        """Whether the server asks its user for input."""
+        return bool(self.questions or self.unsupported)
 
     @property
     def was_sent(self) -> bool:
@@ -59,7 +99,12 @@ class McpToolCall:
         """Whether the server failed; None if the call does not show it."""
         if self.result is not None:
             return False
-        is_ours = self.is_changed or self.needs_input or isinstance(self.exchange.error, (AddressRefused, TooLarge))
+        is_ours = (
+            self.is_changed
+            or self.needs_input
+            or self.is_cancelled
+            or isinstance(self.exchange.error, (AddressRefused, TooLarge))
+        )
         if is_ours or isinstance(self.error, NOT_OPENED) or self.is_callers:
             return None
         status = self.exchange.status
@@ -72,7 +117,7 @@ class McpToolCall:
 
     def may_repeat(self, *, is_write: bool) -> bool:
         """Return whether to send the call again: it did not reach a tool, or a session that was lost held a read."""
-        if self.is_changed or self.is_late or self.needs_input or self.is_callers:
+        if self.is_changed or self.is_late or self.needs_input or self.is_callers or self.is_cancelled:
             return False
         if self.exchange.status in NOT_CALLED_STATUSES:
             return True
@@ -80,14 +125,49 @@ class McpToolCall:
             return False
         return self.was_opened and not (is_write and self.was_sent)
 
+    async def ask(self, params: ElicitRequestParams) -> ElicitResult | ErrorData:
+        """Wait for the user's answer to a question, and return it. Runs on the event loop."""
+        if not self.can_wait:
+            self.was_declined = True
+            return ElicitResult(action="decline")
+        try:
+            self.questions = {ONLY_QUESTION: questions.read_question(params)}
+        except UnsupportedQuestion as problem:
+            self.unsupported = str(problem)
+            return ErrorData(code=mcp_types.INVALID_PARAMS, message="The question cannot be shown to the user.")
+        self._answer = asyncio.get_running_loop().create_future()
+        self.changed.set()
+        try:
+            return questions.to_result(await asyncio.wait_for(self._answer, EXPIRES_IN))
+        except TimeoutError:
+            return ElicitResult(action="cancel")
+        finally:
+            self._answer, self.questions = None, {}
+
+    def answer(self, given: UserAnswer) -> None:
+        """Go on with a call that waits for the user. Runs on the event loop."""
+        if self._answer is not None and not self._answer.done():
+            self._answer.set_result(given)
+
+    def note_message(self, text: Any) -> None:
+        """Take a message of the server's log."""
+        try:
+            text = text if isinstance(text, str) else json_text.dump(text).decode()
+        except (TypeError, ValueError):
+            return
+        self.message = _clean_message(text)
+        self.changed.set()
+
 
 async def run(call: McpToolCall, config: ConnectionConfig, owner: ClientSubject | None) -> None:
     """Make the call in the session of its owner, or in the one that all callers share. Runs on the event loop."""
     try:
         async with session_pool.hold_session(config, owner, call.exchange) as session:
+            call.can_wait = config.is_program
             token = current_call.set(call.exchange)
             try:
-                await _call_in_session(call, session, config)
+                with session.listen(call):
+                    await _call_in_session(call, session, config)
             except Exception:
                 if not call.is_callers:
                     session.close()  # the server may have forgotten it; the next call opens another one
@@ -111,7 +191,13 @@ async def _call_in_session(call: McpToolCall, session: McpSession, config: Conne
     if run_tool := session.find_runner(call.tool):
         call.result = await run_tool(session.client, call.arguments)
         return
-    params = CallToolRequestParams(name=call.tool, arguments=call.arguments)
+    answers = {name: questions.to_result(each) for name, each in call.given.answers.items()} if call.given else None
+    params = CallToolRequestParams(
+        name=call.tool,
+        arguments=call.arguments,
+        input_responses=answers,
+        request_state=call.given.state if call.given else None,
+    )
     # Not `call_tool`, which checks the answer by the tool's output schema: an admin sees what is wrong with it, and the
     # server's answer helps a model more.
     try:
@@ -120,18 +206,53 @@ async def _call_in_session(call: McpToolCall, session: McpSession, config: Conne
         )
     except ValidationError as error:
         raise MCPError(mcp_types.INTERNAL_ERROR, "The result does not follow the protocol.") from error
+    except MCPError as error:
+        if error.code != mcp_types.URL_ELICITATION_REQUIRED:
+            raise
+        _read_required_pages(call, error)
+        return
     if isinstance(result, InputRequiredResult):
-        call.needs_input = True
+        _read_questions(call, result)
     else:
         call.result = result
 
 
-def _follow_progress(call: McpToolCall, session: McpSession) -> ProgressFnT:
-    """Return a callback that keeps the last progress that the server reports, without its message."""
+def _read_questions(call: McpToolCall, result: InputRequiredResult) -> None:
+    """Read what a server of 2026-07-28 asks its user. A server that only wants to be called again asks nothing."""
+    call.state = result.request_state
+    try:
+        call.questions = questions.read_questions(result.input_requests or {})
+    except UnsupportedQuestion as problem:
+        call.unsupported = str(problem)
+    if not call.needs_input:
+        call.unsupported = "asks to be called again later, which the gateway does not do"
 
-    async def follow(progress: float, total: float | None, message: str | None) -> None:  # noqa: ARG001
+
+def _read_required_pages(call: McpToolCall, error: MCPError) -> None:
+    """Read the pages that the user must open first, as a server of 2025-11-25 names them in an error."""
+    data = error.data if isinstance(error.data, dict) else {}
+    try:
+        pages = [ElicitRequestURLParams.model_validate(each) for each in data.get("elicitations", ())]
+        call.questions = {f"page_{at}": questions.read_question(each) for at, each in enumerate(pages[:10], start=1)}
+    except (ValidationError, UnsupportedQuestion, TypeError):
+        call.questions = {}
+    if not call.questions:
+        call.unsupported = "asks its user to open a page, but does not say which"
+
+
+def _follow_progress(call: McpToolCall, session: McpSession) -> ProgressFnT:
+    """Return a callback that keeps the last progress that the server reports, and its last message."""
+
+    async def follow(progress: float, total: float | None, message: str | None) -> None:
         session.count_message()
         told = {"done": progress, "total": total}
         call.progress = {name: value for name, value in told.items() if value is not None and isfinite(value)} or None
+        if message is not None:
+            call.message = _clean_message(message)
+        call.changed.set()
 
     return follow
+
+
+def _clean_message(text: str) -> str:
+    return " ".join(cleanup.strip_hidden_characters(text[: MAX_MESSAGE * 4]).split())[:MAX_MESSAGE]

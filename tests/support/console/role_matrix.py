@@ -55,8 +55,8 @@ MODELS_BY_ROLES = {
     ("AEPU", "", "", "A"): ["analytics.SavedView"],  # people save and delete theirs on the pages that they filter
     CALLS: """
     notifications.Notification gateway.StoredFile gateway.SignedInApplication gateway.IdempotencyRecord
-    gateway.UsedConfirmation gateway.Batch gateway.BatchEntry gateway.PeriodicJob registry.OpEmbedding
-    axes.AccessAttempt workspace.Edge workspace.WriteRecord
+    gateway.UsedConfirmation gateway.PendingInput gateway.Batch gateway.BatchEntry gateway.PeriodicJob
+    registry.OpEmbedding axes.AccessAttempt workspace.Edge workspace.WriteRecord
 """.split(),
     OWNED: """
     workspace.Project workspace.Task workspace.Document workspace.Goal workspace.Plan workspace.Milestone

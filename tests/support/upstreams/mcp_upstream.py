@@ -16,6 +16,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import (
     CallToolRequestParams,
     CallToolResult,
+    InputRequiredResult,
     ListResourcesResult,
     ListToolsResult,
     PaginatedRequestParams,
@@ -67,6 +68,7 @@ class McpUpstream:
         self.tools: dict[str, Tool] = {}
         self.handlers: dict[str, Handler] = {}
         self.calls: list[tuple[str, dict[str, Any]]] = []
+        self.params: list[CallToolRequestParams] = []
         self.headers: list[dict[str, str]] = []
         self.on_call: Callable[[Context], Awaitable[None]] | None = None  # is called before the handler
         self.status = 0  # answered to every request instead of what the protocol says
@@ -133,12 +135,13 @@ class McpUpstream:
         contents = TextResourceContents(uri=params.uri, text=self.resources[params.uri])
         return ReadResourceResult(contents=[contents])
 
-    async def _call_tool(self, context: Context, params: CallToolRequestParams) -> CallToolResult:
+    async def _call_tool(self, context: Context, params: CallToolRequestParams) -> CallToolResult | InputRequiredResult:
         self.calls.append((params.name, params.arguments or {}))
+        self.params.append(params)
         if self.on_call is not None:
             await self.on_call(context)
         result = await asyncio.to_thread(self.handlers[params.name], params.arguments or {})
-        assert isinstance(result, CallToolResult)
+        assert isinstance(result, CallToolResult | InputRequiredResult)
         return result
 
 

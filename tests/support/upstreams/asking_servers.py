@@ -1,0 +1,121 @@
+"""MCP servers whose tools ask their user: over HTTP by 2026-07-28, and a program that asks while the call runs."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from mcp_types import (
+    CallToolResult,
+    ElicitRequest,
+    ElicitRequestFormParams,
+    ElicitRequestURLParams,
+    InputRequest,
+    InputRequiredResult,
+)
+
+from tests.support.upstreams.mcp_upstream import McpUpstream, publish_tools
+
+STATE = "opaque-state-of-the-service"
+NAME_FORM = {
+    "type": "object",
+    "properties": {
+        "name": {"type": "string", "title": "Your name", "minLength": 2},
+        "size": {"type": "string", "enum": ["small", "large"], "enumNames": ["Small", "Large"]},
+        "copies": {"type": "integer", "minimum": 1, "maximum": 9, "default": 1},
+        "gift": {"type": "boolean", "default": False},
+    },
+    "required": ["name"],
+}
+
+# A program without the SDK, which takes a second to load. The protocol is that of 2025-06-18. `write` asks its user
+# before it answers; `read` reports progress and ends when it is cancelled, or after `text` seconds.
+PROGRAM = """
+import json, os, sys, threading, time
+lock, answers, cancelled, next_id = threading.Lock(), {}, set(), iter(range(1000, 10**6))
+schema = {"type": "object", "properties": {"text": {"type": "string"}}}
+tools = [{"name": name, "description": f"About {name}.", "inputSchema": schema} for name in ("read", "write")]
+
+def send(message):
+    with lock:
+        print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
+
+def ask(params):
+    id, done = next(next_id), threading.Event()
+    answers[id] = [done, None]
+    send({"id": id, "method": "elicitation/create", "params": params})
+    done.wait()
+    return answers[id][1]
+
+def call(id, params):
+    if params["name"] == "write":
+        form = {"type": "object", "properties": {"name": {"type": "string", "minLength": 2}}, "required": ["name"]}
+        answer = ask({"message": "Who is it for?", "requestedSchema": form})
+        if params["arguments"].get("text") == "twice" and answer["action"] == "accept":
+            answer = ask({"message": "And where to?", "requestedSchema": form})
+        text = answer["action"] + " " + str((answer.get("content") or {}).get("name"))
+        send({"id": id, "result": {"content": [{"type": "text", "text": f"{text} in {os.getpid()}"}]}})
+        return
+    token = (params.get("_meta") or {}).get("progressToken")
+    until = time.monotonic() + float(params["arguments"].get("text") or 0)
+    while time.monotonic() < until and id not in cancelled:
+        progress = {"progressToken": token, "progress": 3, "total": 10, "message": "Reading page 3"}
+        send({"method": "notifications/progress", "params": progress})
+        time.sleep(0.05)
+    if id in cancelled:
+        open(sys.argv[1], "w").write("cancelled")
+        return
+    send({"id": id, "result": {"content": [{"type": "text", "text": "Read."}]}})
+
+for line in sys.stdin:
+    message = json.loads(line)
+    method, params = message.get("method"), message.get("params") or {}
+    if method is None and message.get("id") in answers:
+        waiting = answers[message["id"]]
+        waiting[1] = message.get("result")
+        waiting[0].set()
+    elif method == "notifications/cancelled":
+        cancelled.add(params.get("requestId"))
+    elif method == "initialize":
+        server = {"name": "asking", "version": "1"}
+        result = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": server}
+        send({"id": message["id"], "result": result})
+    elif method == "tools/list":
+        send({"id": message["id"], "result": {"tools": tools}})
+    elif method == "tools/call":
+        threading.Thread(target=call, args=(message["id"], params), daemon=True).start()
+    elif "id" in message:
+        send({"id": message["id"], "error": {"code": -32601, "message": "Unknown method."}})
+"""
+
+
+def get_asking_command(folder: Path) -> list[str]:
+    """Return the command of the program. It writes into the file `cancelled` of the folder if a call is cancelled."""
+    file = folder / "asking_server.py"
+    file.write_text(PROGRAM)
+    return [sys.executable, str(file), str(folder / "cancelled")]
+
+
+def build_form(message: str = "What is your name?", schema: dict[str, Any] | None = None) -> ElicitRequest:
+    """Return a question with a form."""
+    return ElicitRequest(params=ElicitRequestFormParams(message=message, requested_schema=schema or NAME_FORM))
+
+
+def build_page(url: str = "https://pay.example/7") -> ElicitRequest:
+    """Return a question with a page to open."""
+    return ElicitRequest(params=ElicitRequestURLParams(message="Pay for the order.", url=url))
+
+
+def publish_asking_tools(server: McpUpstream, requests: dict[str, InputRequest] | None = None, **fields: Any) -> None:
+    """Publish `read` and `write`, which ask these questions first and then answer with what they were told."""
+
+    def handle(_: dict[str, Any]) -> CallToolResult | InputRequiredResult:
+        params = server.params[-1]
+        if params.input_responses is None:
+            return InputRequiredResult(input_requests=requests or {"who": build_form()}, request_state=STATE)
+        told = {name: each.model_dump(mode="json") for name, each in params.input_responses.items()}
+        content = {name: {key: each.get(key) for key in ("action", "content")} for name, each in told.items()}
+        return CallToolResult(content=[], structured_content={"told": content, "state": params.request_state})
+
+    for name in ("read", "write"):
+        server.add_tool(name, handle)
+    publish_tools(server, **fields)
