@@ -19,6 +19,7 @@ from registry.catalog.model import Catalog
 from registry.jsonschema.validator import SchemaValidator
 from registry.models import Release
 
+INVALID_ANSWER = "invalid_answer"
 # Errors before the upstream got the answers, after which they can be sent again.
 NOT_ANSWERED = frozenset({"upstream_busy", "upstream_circuit_open", "upstream_unreachable", "unavailable"})
 
@@ -98,7 +99,7 @@ def _build_content_error(errors: list[FieldError]) -> InvalidRequestError:
     message = (
         "The answer does not fit the form. Correct what field_errors lists, and send it again with the same token."
     )
-    return InvalidRequestError(message, reason="invalid_answer", field_errors=errors)
+    return InvalidRequestError(message, reason=INVALID_ANSWER, field_errors=errors)
 
 
 def _go_on(
@@ -134,6 +135,7 @@ def _go_on(
         catalog=catalog,
         key=pending.key,
         answers=GivenAnswers(answers, pending.state, pending.waiting_call),
+        goes_on=True,
         watcher=watcher,
         batch_entry=row.batch_entry,
     )

@@ -61,6 +61,7 @@ def execute(
     key: str | None = None,
     store_response: Callable[[EnvelopeResponse], None] | None = None,
     answers: GivenAnswers | None = None,
+    goes_on: bool = False,
     watcher: CallWatcher | None = None,
     batch_entry: int | None = None,
 ) -> EnvelopeResponse:
@@ -68,8 +69,8 @@ def execute(
 
     A batch entry passes the catalog of its release, a deadline in addition to that of its op, the idempotency key to
     use if neither body nor header has one, and `store_response`, which for a write runs in the same transaction. If
-    it raises Superseded, the write is rolled back and the exception propagates. `answers` are those of the user, for a
-    call that asked for them and goes on.
+    it raises Superseded, the write is rolled back and the exception propagates. `answers` are those of the user to
+    what the upstream asks; `goes_on` if it asked them in an earlier call, which this one goes on with.
     """
     call = ParsedCall(
         caller=caller,
@@ -80,6 +81,7 @@ def execute(
         key=key,
         store_response=store_response,
         answers=answers,
+        goes_on=goes_on,
         watcher=watcher,
         batch_entry=batch_entry,
     )
@@ -170,8 +172,7 @@ def _limit_read(valid: ValidCall) -> AbstractContextManager[None]:
 
 def _write(valid: ValidCall) -> Outcome:
     caller, work, is_local = valid.call.caller, valid.work, valid.executor.transactional
-    was_confirmed = valid.call.answers is not None  # before it reached the upstream, which then asked
-    if confirmation.is_needed(caller, work.op) and not valid.call.dry_run and not was_confirmed:
+    if confirmation.is_needed(caller, work.op) and not valid.call.dry_run and not valid.call.goes_on:
         valid = replace(valid, is_confirmed=confirmation.is_confirmed(caller, work))
         if not valid.is_confirmed:
             # A call that would fail needs no agreement: its error is the answer.

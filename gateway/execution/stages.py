@@ -45,7 +45,8 @@ class ParsedCall:
     until: Deadline | None = None  # in addition to the op's own deadline
     # Stores the response, for a write in its transaction.
     store_response: Callable[[EnvelopeResponse], None] | None = None
-    answers: GivenAnswers | None = None  # for a call that asked its user before, and was confirmed before that
+    answers: GivenAnswers | None = None  # of the user, to what the upstream asks
+    goes_on: bool = False  # the upstream asked the user before; the call was confirmed before that, if it had to be
     watcher: CallWatcher | None = None
     batch_entry: int | None = None  # the id of the entry that it is
 

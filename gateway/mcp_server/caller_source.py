@@ -1,12 +1,14 @@
 """Where the handlers of MCP learn who calls: from the headers of a request, or from the options of mcp_stdio."""
 
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
 from gateway.access import release_routing
 from gateway.access.request_context import Caller
 from gateway.contracts.envelopes import Trace
+from gateway.contracts.user_questions import UserAnswer
+from gateway.executors.base import CallWatcher
 from registry.catalog.model import Catalog
 
 T = TypeVar("T")
@@ -21,6 +23,8 @@ class McpCall:
     caller: Caller
     trace: Trace
     in_cohorts: bool = True
+    watcher: CallWatcher | None = None  # of a client that is told how the call goes on
+    answers: Mapping[str, UserAnswer] = field(default_factory=dict)  # that a client sends with a new call
 
     def load_catalog(self) -> Catalog:
         """Return the release that serves the call, and record it. Raises GatewayError, cache.NoLiveRelease."""
@@ -30,7 +34,12 @@ class McpCall:
 
 
 class CallerSource(Protocol):
-    """Checks each message as the API checks a request, and runs the gateway's synchronous code."""
+    """Checks each message as the API checks a request, and runs the gateway's synchronous code.
+
+    `can_report`: the client is told how a call goes on, since its connection stays open.
+    """
+
+    can_report: bool
 
     def open_call(self) -> McpCall:
         """Return the call of a message. Raises GatewayError over the limit, or for headers that are refused."""

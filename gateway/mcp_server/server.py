@@ -1,6 +1,7 @@
 """The server as the MCP SDK takes it: a handler for each method, completions and prompts."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from mcp.server.context import ServerRequestContext
@@ -37,8 +38,11 @@ from core import tracing
 from core.text import english, json_text
 from core.version import VERSION
 from gateway.contracts.errors import GatewayError
-from gateway.mcp_server import agreement, resources, tool_calls, tool_list
+from gateway.contracts.user_questions import UserAnswer
+from gateway.execution import input_answers
+from gateway.mcp_server import agreement, resources, tool_calls, tool_list, user_questions
 from gateway.mcp_server.caller_source import CallerSource, McpCall
+from gateway.mcp_server.client_watcher import ClientWatcher
 from gateway.mcp_server.errors import build_unknown_error, to_mcp_error
 from gateway.mcp_server.tool_calls import ToolAnswer
 from registry.catalog.model import CatalogAgent
@@ -165,45 +169,86 @@ class _Handlers:
         return await self._answer(lambda call: complete_path(call, params))
 
     async def call_tool(self, context: Context, params: CallToolRequestParams) -> CallToolResult | InputRequiredResult:
-        answer = await self._source.run(lambda: self._call_tool(params))
-        if answer.confirmation is None or not agreement.can_ask(context.session.client_capabilities):
-            return _to_result(answer)
-        if context.protocol_version in MODERN_PROTOCOL_VERSIONS:
-            return agreement.request_input(answer.confirmation, params.name)
-        if not context.session.can_send_request:
-            return _to_result(answer)
-        return _to_result(await self._ask_and_repeat(context, params, answer.confirmation))
+        watcher = ClientWatcher(context.session) if self._source.can_report else None
+        can_ask = agreement.can_ask(context.session.client_capabilities)
+        is_modern = context.protocol_version in MODERN_PROTOCOL_VERSIONS
+        answer = await self._run_tool(params, watcher)
+        if answer.confirmation is not None and can_ask:
+            if is_modern:
+                return agreement.request_input(answer.confirmation, params.name)
+            if context.session.can_send_request:
+                answer = await self._ask_to_agree(context, params, answer.confirmation, watcher)
+        rounds = 0
+        while answer.question_token:
+            can_show = user_questions.can_show(context.session.client_capabilities, answer.questions)
+            if can_show and is_modern:
+                return user_questions.request_input(answer.questions, answer.question_token)
+            if not can_show or not context.session.can_send_request or rounds == user_questions.MAX_ROUNDS:
+                return _to_result(answer, can_show=False)
+            answers = await user_questions.ask_each(context.session, answer.questions)
+            answer = await self._run_tool(params, watcher, answers=answers, token=answer.question_token)
+            rounds += 1
+        return _to_result(answer)
 
-    async def _ask_and_repeat(
-        self, context: Context, params: CallToolRequestParams, confirmation: dict[str, Any]
+    async def _ask_to_agree(
+        self,
+        context: Context,
+        params: CallToolRequestParams,
+        confirmation: dict[str, Any],
+        watcher: ClientWatcher | None,
     ) -> ToolAnswer:
         """Ask the user over a connection that carries requests of the server, then run the call or refuse it."""
         question: ElicitRequestFormParams = agreement.build_question(confirmation, params.name)
         result = await context.session.elicit_form(question.message, question.requested_schema)
         reply = agreement.Agreement(agreement.has_agreed(result), confirmation["token"])
-        return await self._source.run(lambda: self._call_tool(params, reply))
+        return await self._run_tool(params, watcher, reply=reply)
 
-    def _call_tool(self, params: CallToolRequestParams, reply: agreement.Agreement | None = None) -> ToolAnswer:
-        meta = params.meta or {}
-        attributes = {"mcp.method.name": "tools/call", "gen_ai.tool.name": params.name[:200]}
-        parent = str(meta.get(tracing.HEADER) or "")
-        with tracing.start_span(f"tools/call {params.name[:200]}", "server", attributes, parent=parent) as span:
-            answer = self._answer_tool(params, reply)
-            if answer.is_error:
-                span.fail(answer.body["error"]["details"]["reason"])
-            return answer
+    async def _run_tool(
+        self,
+        params: CallToolRequestParams,
+        watcher: ClientWatcher | None,
+        *,
+        reply: agreement.Agreement | None = None,
+        answers: Mapping[str, UserAnswer] | None = None,
+        token: str = "",
+    ) -> ToolAnswer:
+        """Run the tool of a call. Answers are those that the call carries, unless they are given."""
+        if answers is None:
+            answers, token = user_questions.read_answers(params), user_questions.get_token(params)
+        reply = reply or (None if token else agreement.read_response(params))
 
-    def _answer_tool(self, params: CallToolRequestParams, reply: agreement.Agreement | None) -> ToolAnswer:
+        def run() -> Awaitable[ToolAnswer]:
+            return self._source.run(
+                lambda: trace_call(params, lambda: self._call_tool(params, reply, answers, token, watcher))
+            )
+
+        return await (watcher.follow(run) if watcher else run())
+
+    def _call_tool(
+        self,
+        params: CallToolRequestParams,
+        reply: agreement.Agreement | None,
+        answers: Mapping[str, UserAnswer],
+        token: str,
+        watcher: ClientWatcher | None,
+    ) -> ToolAnswer:
         arguments = params.arguments or {}
-        reply = reply or agreement.read_response(params)
         try:
             self._source.check_arguments(arguments)
-            call = self._source.open_call()
+            call = replace(self._source.open_call(), watcher=watcher)
         except (GatewayError, Throttled) as error:
             return tool_calls.answer_failure(self._source.open_unchecked(), params.name, arguments, error)
         if reply is not None and not reply.has_agreed:
             return tool_calls.refuse_call(call, params.name, arguments, agreement.build_declined_error())
-        return tool_calls.call_tool(call, params.name, arguments, confirmation=reply.token if reply else "")
+        confirmation = reply.token if reply else ""
+        try:
+            return tool_calls.call_tool(
+                call, params.name, arguments, confirmation=confirmation, answers=answers, token=token
+            )
+        except GatewayError as error:
+            if error.reason == input_answers.INVALID_ANSWER:
+                return tool_calls.ask_again(call, params.name, arguments, error, token)
+            raise to_mcp_error(error, trace_id=call.trace.id) from None
 
     async def _answer(self, handle: Callable[[McpCall], T]) -> T:
         def answer() -> T:
@@ -217,8 +262,22 @@ class _Handlers:
         return await self._source.run(answer)
 
 
-def _to_result(answer: ToolAnswer) -> CallToolResult:
-    content: list[ContentBlock] = [TextContent(type="text", text=json_text.dump(answer.body).decode())]
+def trace_call(params: CallToolRequestParams, run: Callable[[], ToolAnswer]) -> ToolAnswer:
+    """Run a call of a tool in a span, which goes on with the trace in the call's `_meta`."""
+    name, meta = params.name[:200], params.meta or {}
+    attributes = {"mcp.method.name": "tools/call", "gen_ai.tool.name": name}
+    parent = str(meta.get(tracing.HEADER) or "")
+    with tracing.start_span(f"tools/call {name}", "server", attributes, parent=parent) as span:
+        answer = run()
+        if answer.is_error:
+            span.fail(answer.body["error"]["details"]["reason"])
+        return answer
+
+
+def _to_result(answer: ToolAnswer, *, can_show: bool = True) -> CallToolResult:
+    body = answer.body if can_show else user_questions.hide_token(answer.body)
+    body = user_questions.hide_tokens(body)
+    content: list[ContentBlock] = [TextContent(type="text", text=json_text.dump(body).decode())]
     if answer.hint:
         content.append(TextContent(type="text", text=answer.hint))
-    return CallToolResult(content=content, structured_content=answer.body, is_error=answer.is_error)
+    return CallToolResult(content=content, structured_content=body, is_error=answer.is_error)

@@ -42,6 +42,8 @@ def serve(plaintext: str, *, subject: str = "") -> None:
 class _StdioSource:
     """The caller of each message: always the same key and headers."""
 
+    can_report = True
+
     def __init__(self, plaintext: str, meta: dict[str, str]) -> None:
         self._plaintext, self._meta = plaintext, meta
         self._key = self._verify_key()

@@ -1,7 +1,7 @@
 """Run the tool of a call: the same code as the endpoints of the HTTP API, so both give the same answer."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mcp.shared.exceptions import MCPError
@@ -13,9 +13,11 @@ from core.text import english, json_text
 from gateway.access import policies, surface_names
 from gateway.api import base
 from gateway.batches import service as batches
-from gateway.contracts import envelopes, tool_definitions
+from gateway.contracts import envelopes, tool_definitions, user_questions
+from gateway.contracts.envelopes import EnvelopeResponse
 from gateway.contracts.errors import GatewayError, PermissionDeniedError
-from gateway.execution import pipeline
+from gateway.contracts.user_questions import GivenAnswers, UserAnswer, UserQuestion
+from gateway.execution import input_answers, pipeline
 from gateway.help import service
 from gateway.help import service as help_service
 from gateway.mcp_server import tool_list
@@ -40,6 +42,7 @@ class ToolAnswer:
     labels: CallLabels | None = None  # None if the call is counted elsewhere
     is_error: bool = False
     hint: str = ""  # for a model that goes in circles
+    questions: Mapping[str, UserQuestion] = field(default_factory=dict)  # of the service to the end user
 
     @property
     def confirmation(self) -> dict[str, Any] | None:
@@ -47,20 +50,67 @@ class ToolAnswer:
         details = self.body["error"]["details"] if self.is_error else {}
         return details.get("confirmation") if details.get("reason") == "confirmation_required" else None
 
+    @property
+    def question_token(self) -> str:
+        """The token of what a service asks the end user first; empty if nothing."""
+        details = self.body["error"]["details"] if self.is_error else {}
+        return str(details.get("token", "")) if details.get("reason") == user_questions.REASON else ""
 
-def call_tool(call: McpCall, name: str, arguments: Arguments, *, confirmation: str = "") -> ToolAnswer:
-    """Run a tool by name and return its answer, also of a failure. `confirmation`: the token that the user agreed to.
 
-    Raises MCPError if there is no such tool.
+def call_tool(
+    call: McpCall,
+    name: str,
+    arguments: Arguments,
+    *,
+    confirmation: str = "",
+    answers: Mapping[str, UserAnswer] | None = None,
+    token: str = "",
+) -> ToolAnswer:
+    """Run a tool by name and return its answer, also of a failure.
+
+    `confirmation` is the token that the user agreed to. `answers` are those to a service's questions, and `token` is
+    that of the questions; without one they go to the service with a new call. Raises MCPError if there is no such tool,
+    InvalidRequestError for answers that do not fit, ConflictError for a token that is not valid.
     """
     if confirmation:
         call = replace(call, caller=replace(call.caller, confirmation=confirmation))
+    if token:
+        return _go_on(call, name, arguments, token, answers or {})
+    if answers:
+        call = replace(call, answers=answers)
     try:
         answer = _find_tool(call, name)(call, arguments)
     except MCPError:
         raise
     except Exception as error:
         answer = answer_failure(call, name, arguments, error)
+    return _count(call, answer)
+
+
+def _go_on(call: McpCall, name: str, arguments: Arguments, token: str, answers: Mapping[str, UserAnswer]) -> ToolAnswer:
+    """Go on with a call that asked its user. Raises GatewayError before anything has happened."""
+    body = arguments if name == EXEC else {"op": name, "args": arguments}
+    answered = input_answers.answer_all(
+        token, answers, call=body, caller=call.caller, trace=call.trace, watcher=call.watcher
+    )
+    return _count(call, _to_answer(call, answered.response))
+
+
+def ask_again(call: McpCall, name: str, arguments: Arguments, error: GatewayError, token: str) -> ToolAnswer:
+    """Return the answer for a user whose last answer did not fit: the same questions, which say what was wrong."""
+    questions = input_answers.load_questions(token, call.caller, call.trace)
+    for at, question in questions.items():
+        if question.schema is not None:
+            problems = " ".join(each.message for each in error.field_errors)
+            questions[at] = replace(question, message=f"{problems} {question.message}")
+            break
+    refused = answer_failure(call, name, arguments, error)
+    details = {**refused.body["error"]["details"], "reason": user_questions.REASON, "token": token}
+    body = {**refused.body, "error": {**refused.body["error"], "details": details}}
+    return replace(refused, body=body, questions=questions)
+
+
+def _count(call: McpCall, answer: ToolAnswer) -> ToolAnswer:
     if answer.labels is not None:
         metrics.count_call(answer.labels, seconds=call.trace.elapsed_ms() / 1000)
     return replace(answer, hint=call.trace.hint) if call.trace.hint else answer
@@ -112,8 +162,20 @@ def _run_discover(call: McpCall, name: str, arguments: Arguments) -> ToolAnswer:
 
 
 def _run_exec(call: McpCall, arguments: Arguments) -> ToolAnswer:
-    response = pipeline.execute(body=arguments, caller=call.caller, trace=call.trace)
-    return ToolAnswer(response.envelope, call_events.build_exec_labels(response), is_error=not response.envelope["ok"])
+    answers = GivenAnswers(call.answers) if call.answers else None
+    return _to_answer(
+        call,
+        pipeline.execute(body=arguments, caller=call.caller, trace=call.trace, answers=answers, watcher=call.watcher),
+    )
+
+
+def _to_answer(call: McpCall, response: EnvelopeResponse) -> ToolAnswer:
+    is_error = not response.envelope["ok"]
+    answer = ToolAnswer(response.envelope, call_events.build_exec_labels(response), is_error=is_error)
+    if answer.question_token:
+        questions = input_answers.load_questions(answer.question_token, call.caller, call.trace)
+        return replace(answer, questions=questions)
+    return answer
 
 
 def _run_batch(call: McpCall, arguments: Arguments) -> ToolAnswer:

@@ -127,7 +127,9 @@ def build_challenge() -> str:
 
 
 class _RequestSource:
-    """The caller of one HTTP request."""
+    """The caller of one HTTP request, whose answer is not streamed."""
+
+    can_report = False
 
     def __init__(self, view: McpView, request: Request, bridge: SyncBridge) -> None:
         self._view, self._request, self._bridge = view, request, bridge
