@@ -10,9 +10,10 @@ from chat.api.base import api_view
 from chat.api.protocol_stream import Frame, TurnEncoder, stream_new_turn
 from chat.api.requests import read_thread
 from chat.errors import ApiError
+from chat.gateway import envelopes
 from chat.turns import wording
 
-APPROVAL_SCHEMA = {
+APPROVAL_SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {"approved": {"type": "boolean"}},
     "required": ["approved"],
@@ -24,6 +25,7 @@ NAMES = {
     "decisions": "resume",
     "call_id": "interruptId",
     "approve": "payload.approved",
+    "content": "payload.content",
 }
 
 
@@ -84,15 +86,7 @@ class AgUiEncoder(TurnEncoder):
             yield {"type": "TOOL_CALL_ARGS", **call, "delta": orjson.dumps(data["args"]).decode()}
             yield {"type": "TOOL_CALL_END", **call}
         elif data["status"] == "confirm":
-            self._interrupts.append(
-                {
-                    "id": data["id"],
-                    "reason": "confirmation_required",
-                    "message": wording.build_question(data["envelope"]).text,
-                    **call,
-                    "responseSchema": APPROVAL_SCHEMA,
-                }
-            )
+            self._interrupts.append({"id": data["id"], **_describe_interrupt(data["envelope"]), **call})
         else:
             content = orjson.dumps(data["envelope"]).decode()
             yield {"type": "TOOL_CALL_RESULT", "messageId": f"{data['id']}-result", **call, "content": content}
@@ -105,6 +99,21 @@ class AgUiEncoder(TurnEncoder):
             outcome = {"type": "cancelled"}
         result = {name: data[name] for name in ("reason", "title", "written") if name in data}
         return {"type": "RUN_FINISHED", **self._ids, "outcome": outcome, "result": result, "usage": self._usage}
+
+
+def _describe_interrupt(answer: Mapping[str, Any]) -> Frame:
+    """Return what an interrupt asks: to agree to a call, or to answer its service with a form or a page to open."""
+    question, found = wording.build_question(answer), envelopes.find_input(answer)
+    if found is None:
+        return {"reason": "confirmation_required", "message": question.text, "responseSchema": APPROVAL_SCHEMA}
+    asked, _ = found
+    properties = {**APPROVAL_SCHEMA["properties"]} | ({"content": asked.schema} if asked.schema else {})
+    return {
+        "reason": envelopes.INPUT_REQUIRED,
+        "message": question.text,
+        "responseSchema": {**APPROVAL_SCHEMA, "properties": properties},
+        **({"metadata": {"url": asked.url}} if asked.url else {}),
+    }
 
 
 @api_view("POST")
@@ -138,7 +147,12 @@ def _read_decision(entry: dict[str, Any]) -> dict[str, Any]:
     """Return what the user answered to an interrupt. If they cancelled it, they did not agree."""
     payload = entry.get("payload")
     approved = payload.get("approved") if isinstance(payload, dict) else None
-    return {"call_id": entry.get("interruptId"), "approve": entry.get("status") == "resolved" and approved}
+    content = payload.get("content") if isinstance(payload, dict) else None
+    return {
+        "call_id": entry.get("interruptId"),
+        "approve": entry.get("status") == "resolved" and approved,
+        **({"content": content} if content is not None else {}),
+    }
 
 
 def _read_text(content: Any) -> str:

@@ -29,10 +29,11 @@ class TextField(serializers.CharField):
 
 
 class DecisionField(serializers.Serializer[Any]):
-    """What the user answered to a call that needs their agreement."""
+    """What the user answered to a call that needs their agreement, or whose service asks them with a form."""
 
     call_id = serializers.UUIDField()
     approve = serializers.BooleanField()
+    content = serializers.DictField(required=False, allow_null=True)
 
 
 class DecisionsField(serializers.ListField):

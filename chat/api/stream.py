@@ -81,7 +81,10 @@ def start(identity: Identity, body: Mapping[str, Any], session_id: str | None, *
         session_id=session_id,
         creates=creates,
         context=body.get("context"),
-        decisions=[UserDecision(str(each["call_id"]), each["approve"]) for each in body.get("decisions", ())],
+        decisions=[
+            UserDecision(str(each["call_id"]), each["approve"], each.get("content"))
+            for each in body.get("decisions", ())
+        ],
         replaces=str(body["replaces"]) if body.get("replaces") else None,
         repeats_writes=body.get("repeat_writes", False),
         at=datetime.now(UTC),

@@ -1,7 +1,7 @@
 """Begin a turn: store the user's message, and the assistant's message that will hold the answer."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID, uuid4
@@ -32,6 +32,7 @@ class UserDecision:
 
     call_id: str  # of our ToolCall
     is_approved: bool
+    content: Mapping[str, Any] | None = field(default=None, repr=False)  # of the form that its service asked with
 
 
 @dataclass(frozen=True, slots=True)

@@ -149,10 +149,12 @@ class GatewayClient:
         seconds: float,
         confirmation: str = "",
         purpose: str = "",
+        retries: int = MAX_RETRIES,
     ) -> GatewayAnswer:
         """Call an endpoint below /api/v1/ and return its answer, whatever its status.
 
-        `purpose` is CONTEXT for what the chat reads for itself, so that no report takes it for the model's call.
+        `purpose` is CONTEXT for what the chat reads for itself, so that no report takes it for the model's call. Send
+        without `retries` what works only once.
         """
         headers = {**self._headers, **tracing.build_headers()}
         if confirmation:
@@ -162,7 +164,7 @@ class GatewayClient:
         content = orjson.dumps(body) if body is not None else None
         url = f"{settings.CHAT_GATEWAY_URL}/api/v1/{path}"
         deadline = Deadline.after(milliseconds=int(seconds * 1000))
-        for retry in range(MAX_RETRIES + 1):
+        for retry in range(retries + 1):
             pause = RETRY_SECONDS * (1 << retry)
             response: http.Response | None = None
             try:
@@ -176,7 +178,7 @@ class GatewayClient:
                 if wait is None or wait > MAX_WAIT_SECONDS:
                     break
                 pause = wait
-            if retry == MAX_RETRIES or time.monotonic() + pause >= deadline.at:
+            if retry == retries or time.monotonic() + pause >= deadline.at:
                 break
             time.sleep(pause)
         if response is None:

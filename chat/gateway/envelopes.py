@@ -13,6 +13,8 @@ from chat.models import ToolCall
 __all__ = ["is_write"]
 Status = ToolCall.Status
 CONFIRMATION_REQUIRED = "confirmation_required"
+INPUT_REQUIRED = "input_required"  # a service asks the user before it goes on
+WAITING_REASONS = frozenset({CONFIRMATION_REQUIRED, INPUT_REQUIRED})
 ALREADY_DONE = "already_done"  # the beginning of the chat's warning about a write that it sent twice
 
 # Reasons for which someone must do something outside the conversation, also if the details do not say so.
@@ -28,6 +30,16 @@ class UserAction:
     """What only the user can do about a failure: a text for them and, if there is one, the link for it."""
 
     text: str
+    url: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AskedInput:
+    """What a service asks the user: a form, or a page to open. The texts are the service's."""
+
+    op: str
+    message: str
+    schema: Mapping[str, Any] | None = None
     url: str = ""
 
 
@@ -109,9 +121,35 @@ def identify_row(envelope: Mapping[str, Any]) -> str:
 
 def get_status(answer: Mapping[str, Any]) -> Status:
     """Return how a call went. Answers of help and discovery have no `ok` and are successes."""
-    if any(get_reason(each) == CONFIRMATION_REQUIRED for each in iter_envelopes(answer)):
+    if any(is_waiting(each) for each in iter_envelopes(answer)):
         return Status.CONFIRM
     return Status.SUCCESS if answer.get("ok", "error" not in answer) else Status.ERROR
+
+
+def is_waiting(envelope: Mapping[str, Any]) -> bool:
+    """Whether a call waits for the user: for their agreement, or for what they answer its service."""
+    return get_reason(envelope) in WAITING_REASONS
+
+
+def find_input(answer: Mapping[str, Any]) -> tuple[AskedInput, str] | None:
+    """Return what a service asks the user about a call, and the token of their answer, if the page still has it.
+
+    None if no service asks, or the user must first agree to a call of the same answer.
+    """
+    if any(iter_waiting(answer)):
+        return None
+    for envelope in iter_envelopes(answer):
+        if get_reason(envelope) == INPUT_REQUIRED:
+            details = get_error(envelope)["details"]
+            schema, url = details.get("schema"), str(details.get("url") or "")
+            asked = AskedInput(
+                str(envelope.get("op") or ""),
+                str(details.get("message") or ""),
+                schema if isinstance(schema, Mapping) else None,
+                url if url.startswith(LINK_SCHEMES) else "",
+            )
+            return asked, str(details.get("token") or "")
+    return None
 
 
 def iter_waiting(answer: Mapping[str, Any]) -> Iterator[tuple[int, Mapping[str, Any]]]:
@@ -143,11 +181,14 @@ def close_waiting(answer: Mapping[str, Any], describe: Callable[[str], str], rea
     """
 
     def close(envelope: Mapping[str, Any]) -> Mapping[str, Any]:
-        if get_reason(envelope) != CONFIRMATION_REQUIRED:
+        if not is_waiting(envelope):
             return envelope
         op = str(envelope.get("op") or "")
-        confirmation = get_error(envelope)["details"].get("confirmation") or {}
-        error = build_error(op, "CONFLICT", describe(describe_confirmation(confirmation, op=op)), reason)
+        if get_reason(envelope) == INPUT_REQUIRED:
+            asked = f"answer what the service of {op} asked"
+        else:
+            asked = describe_confirmation(get_error(envelope)["details"].get("confirmation") or {}, op=op)
+        error = build_error(op, "CONFLICT", describe(asked), reason)
         return {name: envelope[name] for name in ("index", "type") if name in envelope} | error
 
     return map_envelopes(answer, close)
@@ -175,15 +216,17 @@ def get_deleted_project(envelope: Mapping[str, Any]) -> str:
 
 
 def remove_tokens(answer: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an answer without confirmation tokens, for the model and the page. Only the chat sends them back."""
+    """Return an answer without tokens of the user, for the model and the page. Only the chat sends them back."""
     return map_envelopes(answer, _remove_token)
 
 
 def _remove_token(envelope: Mapping[str, Any]) -> Mapping[str, Any]:
-    if get_reason(envelope) != CONFIRMATION_REQUIRED:
+    if not is_waiting(envelope):
         return envelope
     error = get_error(envelope)
-    details = dict(error["details"])
+    details = {name: value for name, value in error["details"].items() if name != "token"}
+    if get_reason(envelope) == INPUT_REQUIRED:
+        return {**envelope, "error": {**error, "details": details}}
     confirmation = {name: value for name, value in details.get("confirmation", {}).items() if name != "token"}
     return {**envelope, "error": {**error, "details": {**details, "confirmation": confirmation}}}
 

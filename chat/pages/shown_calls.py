@@ -18,7 +18,7 @@ STATUS_LABELS = {
     Status.ERROR: "Failed",
     Status.CONFIRM: "Needs your approval",
 }
-NEEDS_USER = "Needs you"
+NEEDS_USER, NEEDS_ANSWER = "Needs you", "Needs your answer"
 LEFT_UNDONE = "You continued without this. Nothing was done."
 
 
@@ -48,17 +48,19 @@ def show_call(call: ToolCall, *, is_waiting: bool, zone: tzinfo) -> ShownCall:
     is_undone = is_declined or (call.status == Status.CONFIRM and not is_waiting)
     action = envelopes.get_user_action(answer) if answer is not None else None
     planned = tool_plan.plan_call(StreamedCall(call.call_id, call.name, call.args))
+    question = wording.build_question(answer) if answer and is_waiting and call.status == Status.CONFIRM else None
+    label = _label_status(Status(call.status), is_undone=is_undone, is_for_user=action is not None)
     return ShownCall(
         id=str(call.pk),
         name=call.name,
         op=call.op or call.name,
         status="undone" if is_undone else call.status,
-        label=_label_status(Status(call.status), is_undone=is_undone, is_for_user=action is not None),
+        label=NEEDS_ANSWER if question and question.is_input else label,
         headline=LEFT_UNDONE if is_undone and not is_declined else headlines.build_headline(planned.body, answer, zone),
         duration=format_duration(call.duration_ms),
         args=to_json(planned.body if planned.problem is None else call.args),
         envelope=to_json(answer) if answer is not None else "",
-        question=wording.build_question(answer) if answer and is_waiting and call.status == Status.CONFIRM else None,
+        question=question,
         is_for_user=action is not None,
         is_empty=headlines.is_empty(answer),
         link=action.url if action else "",

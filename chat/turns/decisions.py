@@ -7,8 +7,9 @@ from chat.context.shortening.clipping import clip
 from chat.conversations import past_turns, turn_store
 from chat.conversations.past_turns import AskedTurn
 from chat.conversations.replies import read_reply
-from chat.conversations.start_turn import NewTurn
+from chat.conversations.start_turn import NewTurn, UserDecision
 from chat.gateway import envelopes
+from chat.gateway.envelopes import AskedInput
 from chat.models import ToolCall
 from chat.turns import tool_plan
 from chat.turns.tool_runner import CallOutcome, ToolRunner
@@ -19,6 +20,8 @@ from core.llm import StreamedCall
 
 DECLINED = "The user did not agree. Nothing was done. Do not repeat the call."
 USE_THE_BUTTON = "To be safe, please confirm this with the button."
+USE_THE_FORM = "Please answer this below."
+DOES_NOT_FIT = "That does not fit: {problem} Please correct it below."
 EXPIRED = "Your approval came too late and had expired, so nothing was done. I checked again: please confirm once more."
 DECIDED = "{decided}. They had asked: “{question}”. Go on with what is left of that. Do not repeat what was done."
 MAX_QUESTION, MAX_REPLY = 1_000, 60  # characters
@@ -73,6 +76,11 @@ def carry_out(
         _check_stop(tools)
         row = turn_store.load_call(decision.call_id)
         rows.append(row)
+        if found := envelopes.find_input(row.envelope or {}):
+            told, problem = _answer_service(tools, row, found[0], decision, is_typed=new.question is not None)
+            decided += [told] if told else []
+            sentences += [problem] if problem else []
+            continue
         asked = _describe(row)
         if not decision.is_approved:
             tools.close_declined(row, DECLINED)
@@ -93,6 +101,23 @@ def carry_out(
         return ""
     who = f"The user wrote “{clip(new.message, MAX_REPLY)}”: they" if new.question else "The user"
     return f"{who} {', and '.join(decided)}"
+
+
+def _answer_service(
+    tools: ToolRunner, row: ToolCall, asked: AskedInput, decision: UserDecision, *, is_typed: bool
+) -> tuple[str, str]:
+    """Send a service what the user answered. Return what they did, and what keeps the call waiting; one is empty.
+
+    The model is not told what they entered: it is for the service.
+    """
+    if not decision.is_approved:
+        tools.answer_question(row, "decline", None)
+        return f"did not answer what the service of {asked.op} asked", ""
+    if is_typed:
+        return "", USE_THE_FORM
+    if problem := tools.answer_question(row, "accept", None if asked.url else decision.content or {}):
+        return "", DOES_NOT_FIT.format(problem=problem)
+    return f"{'opened the page' if asked.url else 'filled in the form'} of the service of {asked.op}", ""
 
 
 def build_rounds(new: NewTurn, decided: str) -> list[ModelRound]:

@@ -16,6 +16,8 @@ ERROR_WORDS = {
     "not_run": "Not run",
     "declined": "You said no. Nothing was done.",
     "gateway_unavailable": "The gateway could not be reached",
+    "input_expired": "The question had expired. Ask again.",
+    "input_answered": "The question was answered before",
 }
 
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d)?", re.ASCII)
@@ -81,6 +83,8 @@ def _describe_error(envelope: Mapping[str, Any], error: Mapping[str, Any]) -> st
     if reason == envelopes.CONFIRMATION_REQUIRED and isinstance(details, Mapping):
         operation = (details.get("confirmation") or {}).get("operation") or {}
         return f"{wording.name_decision(operation)[0]}?"
+    if reason == envelopes.INPUT_REQUIRED and isinstance(details, Mapping):
+        return str(details.get("message") or "")
     listed = details.get("field_errors") if isinstance(details, Mapping) else None
     errors = [each for each in listed if isinstance(each, Mapping)] if isinstance(listed, list) else []
     paths = dict.fromkeys(str(each.get("path", "")).strip("/").partition("/")[0] for each in errors)

@@ -68,7 +68,7 @@ def describe_end(
         meta = envelope.get("meta")
         meta = meta if isinstance(meta, Mapping) else {}
         operation = meta.get("operation")
-        if not operation or envelopes.get_reason(envelope) == envelopes.CONFIRMATION_REQUIRED:
+        if not operation or envelopes.is_waiting(envelope):
             continue
         name = operation.get("entity_name") or names.get(operation.get("entity_id", ""))
         status = "success" if envelope.get("ok") else "error"
@@ -77,5 +77,4 @@ def describe_end(
 
 
 def _has_same_end(earlier: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
-    has_ended = envelopes.get_reason(earlier) != envelopes.CONFIRMATION_REQUIRED
-    return has_ended and earlier.get("ok") == now.get("ok")
+    return not envelopes.is_waiting(earlier) and earlier.get("ok") == now.get("ok")

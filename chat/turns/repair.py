@@ -31,7 +31,7 @@ def is_repairable(envelope: Mapping[str, Any]) -> bool:
     return (
         envelope.get("ok") is False
         and envelopes.get_error(envelope).get("code") in REPAIRABLE_CODES
-        and envelopes.get_reason(envelope) != envelopes.CONFIRMATION_REQUIRED
+        and not envelopes.is_waiting(envelope)
         and envelopes.get_user_action(envelope) is None
     )
 

@@ -12,7 +12,7 @@ import orjson
 from chat.context import local_times
 from chat.conversations import turn_store
 from chat.gateway import envelopes
-from chat.gateway.client import GatewayAnswer, GatewayClient, GatewayUnavailable
+from chat.gateway.client import MAX_RETRIES, GatewayAnswer, GatewayClient, GatewayUnavailable
 from chat.models import Message, ToolCall
 from chat.turns import agents, headlines, operations, spans, tool_plan
 from chat.turns.operations import NamesSeen, Operation
@@ -22,6 +22,7 @@ from core.http import Abort
 from core.llm import LlmError, StreamedCall
 
 CALL_SECONDS = 40.0
+INVALID_ANSWER = "invalid_answer"
 TURN_ENDED = ("CONFLICT", "The turn ended before this call, so it was not run.", "not_run")
 STOPPED = "The user stopped the answer before this call, so it was not run. Run it only if they ask for it again."
 
@@ -125,6 +126,26 @@ class ToolRunner:
         self._end(planned, row, answer, milliseconds, earlier=earlier)
         return is_taken
 
+    def answer_question(self, row: ToolCall, action: str, content: Mapping[str, Any] | None) -> str:
+        """Send a service what the user answered: accept, decline or cancel. Return what does not fit, for the user.
+
+        The call then has ended, or its service asks something else.
+        """
+        earlier, planned = row.envelope or {}, tool_plan.plan_call(StreamedCall(row.call_id, row.name, row.args))
+        body = {"token": row.confirmation, "action": action} | ({"content": content} if content is not None else {})
+        answer, milliseconds = self._send("answers", body)
+        if envelopes.get_reason(answer.body) == INVALID_ANSWER:
+            listed = envelopes.get_error(answer.body)["details"].get("field_errors") or ()
+            return " ".join(str(each.get("message", "")) for each in listed)
+        if planned.endpoint == "batch":  # whose entry has its outcome now, and others may have run after it
+            batch, more = self._send("batch", _get_body(planned, row))
+            answer, milliseconds = (batch if "results" in batch.body else answer), milliseconds + more
+        noted = self.keys.note_answer(row.sent, answer.body)
+        if "results" not in answer.body:
+            answer = replace(answer, body=noted)
+        self._end(planned, row, answer, milliseconds, earlier=earlier)
+        return ""
+
     def close_declined(self, row: ToolCall, message: str) -> None:
         """Store and show that the user did not agree to what waits in a call. What ran keeps its outcome."""
         planned = tool_plan.plan_call(StreamedCall(row.call_id, row.name, row.args))
@@ -202,7 +223,10 @@ class ToolRunner:
     def _send(self, endpoint: str, body: Mapping[str, Any], *, confirmation: str = "") -> tuple[GatewayAnswer, int]:
         started = time.monotonic()
         try:
-            answer = self._gateway.call("POST", endpoint, body, seconds=CALL_SECONDS, confirmation=confirmation)
+            retries = 0 if endpoint == "answers" else MAX_RETRIES
+            answer = self._gateway.call(
+                "POST", endpoint, body, seconds=CALL_SECONDS, confirmation=confirmation, retries=retries
+            )
         except GatewayUnavailable:
             op = str(body.get("op", ""))
             message = "The gateway cannot be reached, so it is not known whether this call ran. Tell the user."
@@ -235,7 +259,7 @@ class ToolRunner:
         earlier: Mapping[str, Any] | None = None,
     ) -> CallOutcome:
         shown = local_times.localize_answer(envelopes.remove_tokens(answer.body), self.zone)
-        row.envelope, row.confirmation = shown, next(iter(envelopes.get_tokens(answer.body).values()), "")
+        row.envelope, row.confirmation = shown, _find_token(answer.body)
         row.op = str(answer.body.get("op") or row.op)[:200]
         row.status = envelopes.get_status(answer.body)
         row.duration_ms = milliseconds
@@ -262,6 +286,13 @@ class ToolRunner:
             **({"is_empty": True} if headlines.is_empty(row.envelope) else {}),
             **({"requires_user_action": True} if is_for_user else {}),
         }
+
+
+def _find_token(answer: Mapping[str, Any]) -> str:
+    """Return the token of what the user answers first: about calls, or of a service; empty if none."""
+    if found := envelopes.find_input(answer):
+        return found[1]
+    return next(iter(envelopes.get_tokens(answer).values()), "")
 
 
 def _get_body(planned: PlannedCall, row: ToolCall) -> Mapping[str, Any]:

@@ -55,15 +55,26 @@ def is_told(operation: Mapping[str, Any], text: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What the user is asked about a call: what it would do, and the labels of both buttons."""
+    """What the user is asked about a call: what it would do, and the labels of both buttons.
+
+    `is_input`: the call's service asks, with a form or a page to open.
+    """
 
     text: str
     approve: str
     decline: str
+    is_input: bool = False
 
 
 def build_question(answer: Mapping[str, Any]) -> Question:
-    """Return what the user is asked about the calls of an answer that wait for them. One decision is for all."""
+    """Return what the user is asked about the calls of an answer that wait for them. One decision is for all.
+
+    What a service asks comes after all decisions about calls, one question at a time.
+    """
+    if found := envelopes.find_input(answer):
+        asked, _ = found
+        approve = "I have done this" if asked.url else "Send"
+        return Question(f"The service of {asked.op} asks: {asked.message}", approve, "Don’t answer", is_input=True)
     waiting = [confirmation for _, confirmation in envelopes.iter_waiting(answer)]
     text = " ".join(map(_describe_effect, waiting))
     operations = [each.get("operation") or {} for each in waiting]

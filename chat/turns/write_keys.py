@@ -20,7 +20,7 @@ READ_WORDS = frozenset({"list", "get", "search", "find", "count", "describe", "h
 WORDS_OF_TWO_ACTIONS = frozenset({"or", "and", "then"})  # such as get_or_create
 # The write may have been done, or nothing was decided yet: it keeps its key.
 OPEN_REASONS = frozenset(
-    {envelopes.CONFIRMATION_REQUIRED, "in_progress", "outcome_unknown", "gateway_unavailable", "unavailable"}
+    {*envelopes.WAITING_REASONS, "in_progress", "outcome_unknown", "gateway_unavailable", "unavailable"}
 )
 PLAIN_ENTRY = frozenset({"type", "op", "args", "depends_on", KEY})
 _REFERENCE = re.compile(r"(\d{1,2})#")

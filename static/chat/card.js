@@ -1,10 +1,12 @@
 /* A card shows one tool call: a line while it is closed; its arguments, answer and rows when it is open. */
 
 import { cloneTemplate } from "./dom.js";
-import { describeQuestion } from "./wording.js";
+import { fillForm } from "./question_form.js";
+import { describeInput, describeQuestion } from "./wording.js";
 
 const LABELS = { start: "Running", success: "Done", error: "Failed", confirm: "Needs your approval", undone: "Not done" };
 const NEEDS_USER = "Needs you";
+const NEEDS_ANSWER = "Needs your answer";
 const LEFT_UNDONE = "You continued without this. Nothing was done.";
 
 /** Return the card of a call, wherever it is in the transcript. */
@@ -48,6 +50,11 @@ export function updateCard(card, data) {
   showQuestion(card, data.status === "confirm" ? data.envelope : null);
 }
 
+/** Show the forms of calls that wait, in what the server has written. */
+export function showForms(element) {
+  for (const card of element.querySelectorAll('.card[data-status="confirm"]')) showQuestion(card, readEnvelope(card));
+}
+
 /** Say that the user did not answer, but went on. */
 export function leaveUndone(card) {
   card.dataset.status = "undone";
@@ -88,14 +95,28 @@ function showLink(card, url) {
 function showQuestion(card, envelope) {
   const question = card.querySelector(".card-question");
   question.hidden = !envelope;
+  const form = question.querySelector(".card-form");
+  form.hidden = true;
   if (!envelope) return;
-  const waiting = listEnvelopes(envelope).filter((each) => each.error?.details?.reason === "confirmation_required");
-  const { text, approve, decline } = describeQuestion(waiting.map((each) => each.error.details.confirmation ?? {}));
+  const waiting = findWaiting(envelope, "confirmation_required");
+  const [asked] = waiting.length ? [] : findWaiting(envelope, "input_required");
+  const { text, approve, decline } = asked
+    ? describeInput(asked)
+    : describeQuestion(waiting.map((each) => each.error.details.confirmation ?? {}));
   question.querySelector("p").textContent = text;
-  const [yes, no] = question.querySelectorAll("button");
+  if (asked) {
+    card.querySelector(".card-label").textContent = NEEDS_ANSWER;
+    fillForm(form, asked.error.details);
+  }
+  const [yes, no] = question.querySelectorAll("[data-decide]");
+  yes.classList.toggle("button-danger", !asked);
   yes.textContent = approve;
   no.textContent = decline;
   yes.disabled = no.disabled = false;
+}
+
+function findWaiting(envelope, reason) {
+  return listEnvelopes(envelope).filter((each) => each.error?.details?.reason === reason);
 }
 
 function formatDuration(milliseconds) {

@@ -4,6 +4,7 @@ import { announce, showAlert, showConnection, showToast } from "./announcer.js";
 import { ApiProblem, sendJson } from "./api.js";
 import { readSource } from "./answer.js";
 import { byId, readData } from "./dom.js";
+import { checkForm, readForm } from "./question_form.js";
 import { Outcome, TurnStream } from "./turn_stream.js";
 import { confirmRepeat, showVersions, startEdit } from "./versions.js";
 
@@ -90,9 +91,11 @@ export class Chat {
   async decide(element, approve) {
     if (this.stream) return;
     const cards = element.matches(".card") ? [element] : [...element.querySelectorAll('.card[data-status="confirm"]')];
+    if (approve && !cards.every((card) => checkForm(card))) return;
     const buttons = element.querySelectorAll("[data-decide]");
     buttons.forEach((button) => (button.disabled = true));
-    const body = { session_id: this.id, decisions: cards.map((card) => ({ call_id: card.dataset.call, approve })) };
+    const decide = (card) => ({ call_id: card.dataset.call, approve, ...(approve ? readForm(card) : {}) });
+    const body = { session_id: this.id, decisions: cards.map(decide) };
     const onAccepted = (title) => this.conversations.moveToTop(this.id, title);
     const problem = await this.run((stream) => stream.start(body), { onAccepted });
     if (!problem) return;

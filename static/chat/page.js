@@ -1,6 +1,7 @@
 /* The entry: creates the parts of the page and connects its buttons to them. */
 
 import { sendJson } from "./api.js";
+import { showForms } from "./card.js";
 import { Chat, copyAnswer } from "./chat.js";
 import { Composer } from "./composer.js";
 import { Conversations, NO_CONVERSATIONS } from "./conversations.js";
@@ -10,6 +11,7 @@ import { listenForShortcuts } from "./shortcuts.js";
 import { closeReason, giveReason, giveThumb } from "./thumbs.js";
 import { Transcript } from "./transcript.js";
 
+showForms(document);
 const isPanel = document.body.classList.contains("panel");
 const transcript = new Transcript();
 const composer = new Composer({
@@ -36,6 +38,10 @@ document.addEventListener("click", (event) => {
 });
 
 document.addEventListener("submit", (event) => {
+  if (event.target.matches(".card-form")) {
+    event.preventDefault();
+    chat.decide(event.target.closest(".card"), true);
+  }
   if (!event.target.matches(".thumb-reason")) return;
   event.preventDefault();
   giveReason(event.target);

@@ -1,7 +1,7 @@
 /* The messages on the page, and where the reader is in them. */
 
 import { Answer } from "./answer.js";
-import { leaveUndone } from "./card.js";
+import { leaveUndone, showForms } from "./card.js";
 import { byId, cloneTemplate } from "./dom.js";
 
 const NEAR_END = 80; // pixels
@@ -73,6 +73,7 @@ export class Transcript {
     const page = new DOMParser().parseFromString(await response.text(), "text/html");
     const transcript = page.getElementById("transcript");
     if (transcript) this.element.replaceChildren(...transcript.children);
+    showForms(this.element);
     else location.reload(); // signed out, or deleted
   }
 

@@ -49,6 +49,12 @@ export function describeQuestion(confirmations) {
   };
 }
 
+/** Return what the service of a call asks, and the labels of both buttons. */
+export function describeInput({ op, error: { details } }) {
+  const approve = details.url ? "I have done this" : "Send";
+  return { text: `The service of ${op} asks: ${details.message ?? ""}`, approve, decline: "Don’t answer" };
+}
+
 function describeEffect({ operation = {}, args_text: args = "" }) {
   return `This would ${space(operation.action || "run")} the ${describeRow(operation)}.${args && ` ${capitalize(args)}`}`;
 }
