@@ -8,6 +8,7 @@ from gateway import builtin_ops
 from gateway.access import key_verification, release_routing
 from gateway.api import health
 from gateway.batches import broker, sweep
+from gateway.executors.mcp import waiting_calls
 from gateway.jobs import retention, runner
 from gateway.model_evals import job
 
@@ -33,6 +34,7 @@ MANIFEST = Manifest(
         sweep.sweep_when_due,
         broker.check_when_due,
         runner.check_when_due,
+        waiting_calls.deliver_when_due,
         health.update_metrics,
         runner.run_when_due,  # may take longest, so it comes after the functions that affect calls
     ],

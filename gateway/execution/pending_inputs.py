@@ -5,21 +5,20 @@ client and subject that were asked.
 """
 
 import secrets
-from base64 import urlsafe_b64encode
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
-from hashlib import sha256
 from typing import Any
 
-from cryptography.fernet import Fernet, InvalidToken
-
+from core import encryption
+from core.encryption import DecryptionFailed
 from core.text import json_text
 from gateway.access.request_context import Caller
 from gateway.contracts.errors import ConflictError
 from gateway.contracts.user_questions import EXPIRES_IN, REASON, InputRequired, UserAnswer, UserQuestion
 from gateway.execution.stages import ValidCall
 from gateway.models import PendingInput
+from gateway.models.pending_input import digest_secret
 
 PREFIX = "input_"
 
@@ -76,14 +75,14 @@ def ask(
     """Store a call that has open questions, and return the error that asks the first of them."""
     token = PREFIX + secrets.token_urlsafe(32)
     PendingInput.objects.create(
-        digest=_digest(token),
+        digest=digest_secret(token),
         client_id=caller.key.client_id,
         subject=caller.subject,
         op=op[:200],
         trace_id=trace_id,
-        state=seal(asdict(pending), token),
+        state=encryption.seal(json_text.dump(asdict(pending)).decode(), token),
         batch_entry=batch_entry,
-        waiting_call=_digest(pending.waiting_call) if pending.waiting_call else "",
+        waiting_call=digest_secret(pending.waiting_call) if pending.waiting_call else "",
         created_at=at,
         expires_at=at + timedelta(seconds=EXPIRES_IN),
     )
@@ -106,11 +105,11 @@ def _build_error(op: str, details: Mapping[str, Any]) -> ConflictError:
 def load(token: str, caller: Caller, *, at: datetime) -> tuple[PendingInput, PendingCall]:
     """Return the row of a token and its content, used or not. Raises ConflictError if the token is not valid."""
     rows = PendingInput.objects.filter(client_id=caller.key.client_id, subject=caller.subject, expires_at__gt=at)
-    row = rows.filter(digest=_digest(token)).first()
+    row = rows.filter(digest=digest_secret(token)).first()
     try:
         if row is not None:
-            return row, PendingCall(**unseal(row.state, token))
-    except InvalidToken:
+            return row, PendingCall(**json_text.load(encryption.unseal(row.state, token)))
+    except DecryptionFailed:
         pass
     raise build_expired_error()
 
@@ -137,23 +136,3 @@ def claim(row: PendingInput, *, at: datetime) -> None:
 def release_claim(row: PendingInput) -> None:
     """Make a token valid again, because nothing was done with it."""
     PendingInput.objects.filter(pk=row.pk).update(answered_at=None)
-
-
-def seal(content: Mapping[str, Any], secret: str) -> str:
-    """Encrypt a JSON object with a secret."""
-    return _build_cipher(secret).encrypt(json_text.dump(content)).decode()
-
-
-def unseal(sealed: str, secret: str) -> dict[str, Any]:
-    """Return the object that was encrypted with a secret. Raises InvalidToken."""
-    content: dict[str, Any] = json_text.load(_build_cipher(secret).decrypt(sealed))
-    return content
-
-
-def _digest(token: str) -> str:
-    return sha256(token.encode()).hexdigest()
-
-
-def _build_cipher(secret: str) -> Fernet:
-    # The secret is random, so it needs no slow derivation. The digest that is stored has another prefix.
-    return Fernet(urlsafe_b64encode(sha256(f"pending input\0{secret}".encode()).digest()))

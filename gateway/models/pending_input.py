@@ -1,8 +1,15 @@
 """Calls that wait for input of their end user."""
 
+from hashlib import sha256
+
 from django.db import models
 
 from gateway.models.client import Client
+
+
+def digest_secret(secret: str) -> str:
+    """Return what is stored of a token or of the id of a waiting call, to find its row."""
+    return sha256(secret.encode()).hexdigest()
 
 
 class PendingInput(models.Model):

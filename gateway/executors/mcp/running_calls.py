@@ -1,17 +1,12 @@
-"""Calls that run on the event loop while a thread waits for them, and calls that wait for the user meanwhile.
-
-A program asks its user while the call runs, so the call waits in the process that started the program. Its question is
-answered minutes later, by another thread and perhaps in another process. That process leaves the answer in the row of
-the question, and this one takes it from there.
-"""
+"""Calls that run on the event loop, and how a thread follows one: its progress, its question, its end."""
 
 import asyncio
-import secrets
-import threading
 import time
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any
+
+from mcp.shared.exceptions import MCPError
 
 from core.database.deadlines import Deadline
 from gateway.contracts.user_questions import UserAnswer
@@ -23,8 +18,6 @@ from registry.catalog.connections import ConnectionConfig
 
 WATCH_SECONDS = 1.0  # between two looks at a running call, for its watcher
 GRACE_SECONDS = 1.0  # for a call to end after it was cancelled
-_waiting: dict[str, "RunningCall"] = {}  # by their ids
-_lock = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -63,6 +56,18 @@ class RunningCall:
     async def _answer(self, given: UserAnswer) -> None:
         self.call.answer(given)
 
+    def describe_outcome(self) -> dict[str, Any]:
+        """Return how the call ended or what it asks, as JSON, for another process."""
+        call = self.call
+        outcome: dict[str, Any] = {"is_late": call.is_late, "progress": call.progress, "unsupported": call.unsupported}
+        if call.is_waiting:
+            outcome["questions"] = {name: question.as_dict() for name, question in call.questions.items()}
+        elif call.result is not None:
+            outcome["result"] = call.result.model_dump(by_alias=True, mode="json", exclude_none=True)
+        elif isinstance(call.error, MCPError):
+            outcome["error"] = [call.error.code, call.error.message]
+        return outcome
+
     def _stop(self) -> None:
         """Cancel the call, which tells its server."""
         self.future.cancel()
@@ -76,29 +81,3 @@ def start_call(call: McpToolCall, config: ConnectionConfig, owner: ClientSubject
     """Start a call on the event loop. It goes on if no thread waits for it."""
     coroutine = tool_call.run(call, config, owner)
     return RunningCall(call, asyncio.run_coroutine_threadsafe(coroutine, session_pool.get_loop()))
-
-
-def keep_waiting(running: RunningCall) -> str:
-    """Keep a call that waits for its user, until it ends. Return its id, which only who answers it may learn."""
-    id = secrets.token_urlsafe(24)
-    with _lock:
-        _waiting[id] = running
-    running.future.add_done_callback(lambda _: _forget(id))
-    return id
-
-
-def take_waiting(id: str) -> RunningCall | None:
-    """Return a call that waits in this process, and no longer keep it; None if it is elsewhere, or has ended."""
-    with _lock:
-        return _waiting.pop(id, None)
-
-
-def list_waiting() -> list[str]:
-    """Return the ids of the calls that wait in this process."""
-    with _lock:
-        return list(_waiting)
-
-
-def _forget(id: str) -> None:
-    with _lock:
-        _waiting.pop(id, None)

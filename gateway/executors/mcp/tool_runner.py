@@ -4,18 +4,20 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from mcp.shared.exceptions import MCPError
+from mcp_types import CallToolResult
 
 from core import tracing
 from core.database.connections import return_connection
 from core.http.async_client import AsyncCall
 from core.server.thread_pool import lend_thread
 from gateway.contracts.errors import GatewayError
-from gateway.contracts.user_questions import InputRequired, UserQuestion
+from gateway.contracts.user_questions import GivenAnswers, InputRequired, UserAnswer, UserQuestion
 from gateway.executors.base import UpstreamCall, UpstreamResponse
-from gateway.executors.mcp import call_errors, definition_check, running_calls, tool_result
+from gateway.executors.mcp import call_errors, definition_check, running_calls, tool_result, waiting_calls
 from gateway.executors.mcp.prepared_tool import PreparedTool
 from gateway.executors.mcp.running_calls import RunningCall
 from gateway.executors.mcp.tool_call import McpToolCall
+from gateway.executors.mcp.waiting_calls import CallEnded
 from gateway.executors.remote import connection_guards, credentials
 from gateway.executors.remote.result_values import build_unread_response
 
@@ -107,12 +109,13 @@ def _send(work: UpstreamCall, prepared: PreparedTool) -> McpToolCall:
         connection_guards.guard_call(config, caller, work.deadline) as attempt,
     ):
         running = _start_or_continue(work, prepared)
-        call = running.call
-        running.wait(work.deadline, work.watcher, prepared.redactor)
+        call = running.call if running else _answer_elsewhere(work, prepared)
+        if running:
+            running.wait(work.deadline, work.watcher, prepared.redactor)
         attempt.failed = call.is_failure
-        if call.is_waiting:
+        if running and call.is_waiting:
             questions = {name: _redact(question, prepared) for name, question in call.questions.items()}
-            raise InputRequired(questions, waiting_call=running_calls.keep_waiting(running))
+            raise InputRequired(questions, waiting_call=waiting_calls.keep(running))
         if call.is_late or call.result is None:
             span.fail("timeout" if call.is_late else type(call.error).__name__)
         elif call.result.is_error:
@@ -122,17 +125,47 @@ def _send(work: UpstreamCall, prepared: PreparedTool) -> McpToolCall:
     return call
 
 
-def _start_or_continue(work: UpstreamCall, prepared: PreparedTool) -> RunningCall:
-    """Start a call, or answer the one that waits for its user. Raises GatewayError if that one has ended."""
+def _start_or_continue(work: UpstreamCall, prepared: PreparedTool) -> RunningCall | None:
+    """Start a call, or answer the one that waits for its user in this process; None if it waits in another one."""
     answers = work.answers
     if answers is not None and answers.waiting_call:
-        running = running_calls.take_waiting(answers.waiting_call)
-        if running is None:
-            raise call_errors.build_ended_error(is_write=prepared.is_write)
-        running.answer(next(iter(answers.answers.values())))
+        running = waiting_calls.take(answers.waiting_call)
+        if running is not None:
+            running.answer(_get_only_answer(answers))
         return running
+    owner = None if prepared.config.has_shared_sessions else work.client_subject
+    return running_calls.start_call(_build_call(prepared, answers), prepared.config, owner)
+
+
+def _answer_elsewhere(work: UpstreamCall, prepared: PreparedTool) -> McpToolCall:
+    """Answer a call that waits in another process, and return how it ended there.
+
+    Raises InputRequired if it asks something else, GatewayError if it has ended.
+    """
+    call, answers = _build_call(prepared, None), work.answers
+    call.was_opened = call.was_called = call.exchange.is_sent = True
+    try:
+        outcome = waiting_calls.relay_answer(answers.waiting_call, _get_only_answer(answers), work.deadline)  # type: ignore[arg-type, union-attr]  # only calls with answers wait
+    except CallEnded:
+        raise call_errors.build_ended_error(is_write=prepared.is_write) from None
+    except TimeoutError:
+        call.is_late = True
+        return call
+    if "questions" in outcome:
+        questions = {name: UserQuestion(**each) for name, each in outcome["questions"].items()}
+        raise InputRequired(questions, waiting_call=outcome["waiting_call"])
+    call.is_late, call.progress, call.unsupported = outcome["is_late"], outcome["progress"], outcome["unsupported"]
+    if "result" in outcome:
+        call.result = CallToolResult.model_validate(outcome["result"])
+    elif "error" in outcome:
+        call.error = MCPError(*outcome["error"])
+    return call
+
+
+def _get_only_answer(answers: GivenAnswers) -> UserAnswer:
+    return next(iter(answers.answers.values()))
+
+
+def _build_call(prepared: PreparedTool, answers: GivenAnswers | None) -> McpToolCall:
     exchange = AsyncCall(headers=prepared.headers, max_bytes=prepared.config.max_response_kb * 1000)
-    call = McpToolCall(prepared.tool, prepared.arguments, exchange, given=answers)
-    return running_calls.start_call(
-        call, prepared.config, None if prepared.config.has_shared_sessions else work.client_subject
-    )
+    return McpToolCall(prepared.tool, prepared.arguments, exchange, given=answers)

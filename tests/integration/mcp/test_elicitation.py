@@ -1,11 +1,14 @@
 """Tools that ask their user: the question reaches the caller, and the call goes on once with what the user answers."""
 
+import threading
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.utils import timezone
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
@@ -19,6 +22,7 @@ from mcp_types import (
 
 from analytics.events import event_log
 from analytics.events.models import OperationEvent
+from gateway.executors.mcp import tool_runner, waiting_calls
 from gateway.models import IdempotencyRecord, PendingInput
 from registry.catalog import connections
 from registry.models import Connection
@@ -305,6 +309,34 @@ def test_program_that_asks_while_the_call_runs_goes_on(api: Api, program: Path) 
 
     assert envelope["result"]["text"].startswith("accept Oslo"), envelope
     assert answer(api, ask(api, WRITE)["token"], "decline").json()["result"]["text"].startswith("decline None")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_call_that_waits_in_another_process_is_answered_through_its_row(
+    api: Api, program: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    question = ask(api, WRITE, args={"text": "twice"})
+    elsewhere = SimpleNamespace(take=lambda _: None, keep=waiting_calls.keep, relay_answer=waiting_calls.relay_answer)
+    monkeypatch.setattr(tool_runner, "waiting_calls", elsewhere)  # as in a process that did not start the program
+    stop = threading.Event()
+
+    def poll() -> None:
+        """Do what the process of the program does every half second."""
+        while not stop.wait(0.05):
+            waiting_calls.deliver_when_due()
+        connection.close()
+
+    thread = threading.Thread(target=poll)
+    thread.start()
+    try:
+        second = assert_refused(answer(api, question["token"], content={"name": SECRET_ANSWER}), 409, "input_required")
+        envelope = answer(api, second["details"]["token"], content={"name": "Oslo"}).json()
+    finally:
+        stop.set()
+        thread.join()
+
+    assert envelope["result"]["text"].startswith("accept Oslo"), envelope
+    assert SECRET_ANSWER not in str(list(PendingInput.objects.values()))
 
 
 @pytest.mark.django_db(transaction=True)
