@@ -1,6 +1,7 @@
 """Run the official conformance suite of MCP against a gateway that is started for it: python -m tools.conformance.
 
-The suite (npm, pinned in conformance_suite/) cannot send a key, so a small server in front of the gateway adds it.
+The suite (npm, pinned in conformance_suite/) cannot send a key, so a small server in front of the gateway adds it. Its
+tools that ask their user are those of a server behind the gateway (conformance_upstream.py).
 conformance_suite/expected_failures.yaml lists what cannot pass, with reasons. Everything else must, and an entry that
 begins to pass, or that no run has needed, fails the run.
 """
@@ -28,6 +29,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from benchmarks import servers
+from tools.conformance_upstream import run_upstream
 from tools.databases import ROOT, VAR
 
 SUITE = Path(__file__).parent / "conformance_suite"
@@ -79,7 +81,11 @@ def main() -> int:
     problems: list[str] = []
     with TemporaryDirectory() as name:
         folder = Path(name)
-        with run_gateway(folder) as (gateway, key), forward_with_key(gateway, key) as url:
+        with (
+            run_upstream() as upstream,
+            run_gateway(folder, upstream) as (gateway, key),
+            forward_with_key(gateway, key) as url,
+        ):
             for run, arguments in RUNS.items():
                 output = folder / run
                 done = run_suite(node, f"{url}/mcp", arguments, output)
@@ -122,8 +128,8 @@ def read_expected_failures() -> dict[str, frozenset[str]]:
 
 
 @contextmanager
-def run_gateway(folder: Path) -> Iterator[tuple[str, str]]:
-    """Run a gateway with the demo's data in a folder, and yield its URL and a key."""
+def run_gateway(folder: Path, upstream: str) -> Iterator[tuple[str, str]]:
+    """Run a gateway with the demo's data and the tools of an MCP server in a folder, and yield its URL and a key."""
     environment = {
         "GATEWAY_ENV": "local",
         "DATABASE_URL": f"sqlite:///{folder / 'db.sqlite3'}",
@@ -141,6 +147,7 @@ def run_gateway(folder: Path) -> Iterator[tuple[str, str]]:
     manage("migrate", "--verbosity", "0")
     manage("load_catalog", "--publish")
     manage("load_demo")
+    manage("import_ops", upstream, "--format", "mcp", "--group", "suite", "--publish")
     key = manage("create_api_key", "conformance", "--subject", "demo-user", "--rate", "10000")
     with (folder / "gateway.log").open("w") as log:
         python, seconds = sys.executable, START_SECONDS

@@ -9,7 +9,7 @@ from rest_framework.request import Request
 from analytics.events.models import OperationEvent
 from gateway.api import requests
 from gateway.api.base import GatewayView, render_envelope
-from gateway.api.endpoint_docs import ERROR, OBJECT, TEXT, build_object, build_ref, describe_endpoint
+from gateway.api.endpoint_docs import ERROR, OBJECT, build_ref, describe_endpoint
 from gateway.batches import service as batches
 from gateway.contracts import request_schemas
 from gateway.execution import input_answers
@@ -27,18 +27,12 @@ answers_by_post = describe_endpoint(
     answers={200: OpenApiResponse(build_ref("Success"), description="The op succeeded.")}
     | {status: OpenApiResponse(ERROR, description=text) for status, text in _FAILURES.items()},
 )
+_PROPERTIES = request_schemas.ANSWERS["properties"]
 COMPONENTS: dict[str, Any] = {
-    "AnswersRequest": request_schemas.ANSWERS,
-    "InputRequired": build_object(
-        {"token": TEXT, "expires_in": {"type": "integer"}, "message": TEXT},
-        {
-            "schema": {**OBJECT, "description": "Of a form: an object of strings, numbers, booleans and choices."},
-            "url": {**TEXT, "description": "Of a page that the end user opens in their browser instead."},
-        },
-        additionalProperties=True,
-        description="What the details of an input_required error have: the service's question, and the token for its "
-        "answer. Message, schema and URL are the service's own.",
-    ),
+    "AnswersRequest": {
+        **request_schemas.ANSWERS,
+        "properties": {**_PROPERTIES, "content": _PROPERTIES["content"] | OBJECT},
+    },
 }
 
 

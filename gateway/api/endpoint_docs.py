@@ -186,7 +186,15 @@ COMPONENTS: dict[str, Any] = {
     "ErrorCode": build_enum(ErrorCode.values),
     "ErrorDetails": build_object(
         {"field_errors": build_array(build_ref("FieldError")), "reason": TEXT, "retryable": {"type": "boolean"}},
-        {"retry_with": OBJECT, "did_you_mean": TEXTS},
+        {
+            "retry_with": OBJECT,
+            "did_you_mean": TEXTS,
+            "token": {**TEXT, "description": "Of input_required: for answers, with what the end user answers"},
+            "expires_in": {"type": "integer", "description": "Seconds that the token is valid"},
+            "message": {**TEXT, "description": "What a service asks the end user, in its own words"},
+            "schema": {**OBJECT, "description": "Of the form with which it asks"},
+            "url": {**TEXT, "description": "Of the page that the end user opens in their browser instead"},
+        },
         additionalProperties=True,
         description="All field errors, the case within the code, and what helps to correct the call.",
     ),

@@ -43,7 +43,7 @@ COMPONENTS: dict[str, Any] = {
 }
 
 # The order of the page: first the endpoints that every client calls.
-PATH_ORDER = ("help", "exec", "answers", "batch", "batches", "toolset", "telemetry", "feedback")
+PATH_ORDER = ("help", "exec", "batch", "batches", "answers", "toolset", "telemetry", "feedback")
 METHOD_ORDER = ("post", "get", "delete")
 PRIVATE = {"Cache-Control": "no-store", "Referrer-Policy": "no-referrer"}
 COOKIE = "sign_in_"

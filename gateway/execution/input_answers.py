@@ -13,12 +13,13 @@ from gateway.contracts.validation import build_pointer, find_field_errors
 from gateway.execution import pending_inputs, pipeline
 from gateway.execution.pending_inputs import PendingCall
 from gateway.executors.base import CallWatcher
-from gateway.models import PendingInput
+from gateway.models import PendingInput, Scope
 from registry.catalog import cache
 from registry.catalog.model import Catalog
 from registry.jsonschema.validator import SchemaValidator
 from registry.models import Release
 
+EXEC_SCOPES = frozenset({Scope.EXEC_READ, Scope.EXEC_WRITE})
 INVALID_ANSWER = "invalid_answer"
 # Errors before the upstream got the answers, after which they can be sent again.
 NOT_ANSWERED = frozenset({"upstream_busy", "upstream_circuit_open", "upstream_unreachable", "unavailable"})
@@ -38,6 +39,10 @@ def answer(body: dict[str, Any], *, caller: Caller, trace: Trace) -> AnsweredCal
     Raises InvalidRequestError for a malformed body or content that does not fit the form: the token stays valid. Raises
     ConflictError for a token that is not valid or was used, PermissionDeniedError for another agent.
     """
+    if not caller.key.scopes & EXEC_SCOPES:
+        raise PermissionDeniedError(
+            "This API key cannot run ops. Use a key with the scope exec:read or exec:write.", reason="scope_missing"
+        )
     if errors := find_field_errors(request_schemas.get_answers_validator(), body):
         raise InvalidRequestError(
             "The answer is malformed. Correct what field_errors lists.", reason="malformed_call", field_errors=errors
@@ -96,10 +101,11 @@ def check_answer(question: UserQuestion, given: UserAnswer) -> None:
 
 
 def _build_content_error(errors: list[FieldError]) -> InvalidRequestError:
-    message = (
-        "The answer does not fit the form. Correct what field_errors lists, and send it again with the same token."
+    return InvalidRequestError(
+        "The answer does not fit the form. Correct what field_errors lists, and send it again with the same token.",
+        reason="invalid_answer",
+        field_errors=errors,
     )
-    return InvalidRequestError(message, reason=INVALID_ANSWER, field_errors=errors)
 
 
 def _go_on(

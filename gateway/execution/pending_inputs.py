@@ -15,7 +15,7 @@ from core.encryption import DecryptionFailed
 from core.text import json_text
 from gateway.access.request_context import Caller
 from gateway.contracts.errors import ConflictError
-from gateway.contracts.user_questions import EXPIRES_IN, REASON, InputRequired, UserAnswer, UserQuestion
+from gateway.contracts.user_questions import EXPIRES_IN, InputRequired, UserAnswer, UserQuestion
 from gateway.execution.stages import ValidCall
 from gateway.models import PendingInput
 from gateway.models.pending_input import digest_secret
@@ -94,7 +94,7 @@ def _build_error(op: str, details: Mapping[str, Any]) -> ConflictError:
     error = ConflictError(
         "The service asks the end user for input before it goes on. Ask them, then send what they answer and the token "
         "to answers. Do not send the call again.",
-        reason=REASON,
+        reason="input_required",
         help_path=op,
         details=details,
     )

@@ -39,11 +39,9 @@ NOTHING_DONE = "Nothing was done; tell the administrator."
 
 def build_tool_error(said: str, *, was_declined: bool = False) -> InvalidRequestError:
     """Return the error for a tool that answered with an error, perhaps because a question of its was declined."""
-    remark = (
-        " It asked its user a question, which the gateway cannot pass on from this service." if was_declined else ""
-    )
+    remark = " A question of the tool to its user was declined." if was_declined else ""
     return InvalidRequestError(
-        f"The tool refused the call.{remark} Correct the args if they are wrong; {SAID}",
+        f"The tool refused the call. Correct the args if they are wrong; {SAID}{remark}",
         reason="upstream_refused",
         details=_describe(said),
     )
@@ -58,7 +56,11 @@ def to_api_error(call: McpToolCall, config: ConnectionConfig, *, is_write: bool)
             reason="upstream_changed",
         )
     if call.unsupported:
-        return InternalError(f"The tool {call.unsupported}. {NOTHING_DONE}", status=502, reason="upstream_needs_input")
+        return InternalError(
+            f"The gateway cannot pass on what the tool wants of its user: it {call.unsupported}. {NOTHING_DONE}",
+            status=502,
+            reason="upstream_needs_input",
+        )
     if call.is_cancelled:
         if is_write and call.was_sent:
             return build_outcome_unknown_error()

@@ -333,7 +333,7 @@ def test_generated_requests_get_documented_responses(
     openapi_schema: OpenApiSchema, api_with_all_scopes: Api, mode: Any
 ) -> None:
     operations = [each.ok() for each in openapi_schema.get_all_operations()]
-    assert len(operations) == 21
+    assert len(operations) == 22
     headers = {**api_with_all_scopes.headers, "Gateway-Subject": DEMO_SUBJECT}
 
     for operation in operations:
