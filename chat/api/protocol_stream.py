@@ -37,6 +37,8 @@ class TurnEncoder(ABC):
             if delta := data.get("delta"):
                 yield from self._encode_delta(type, delta)
             return
+        if type == "progress":
+            return  # no protocol has an event for it
         if type != "operation":
             yield from self._end_block()
         yield from self._encode_event(type, data)

@@ -150,17 +150,20 @@ class GatewayClient:
         confirmation: str = "",
         purpose: str = "",
         retries: int = MAX_RETRIES,
+        in_background: bool = False,
     ) -> GatewayAnswer:
         """Call an endpoint below /api/v1/ and return its answer, whatever its status.
 
         `purpose` is CONTEXT for what the chat reads for itself, so that no report takes it for the model's call. Send
-        without `retries` what works only once.
+        without `retries` what works only once. `in_background`: the gateway may answer 202 with a batch of the call.
         """
         headers = {**self._headers, **tracing.build_headers()}
         if confirmation:
             headers["gateway-confirm"] = confirmation
         if purpose:
             headers["gateway-purpose"] = purpose
+        if in_background:
+            headers["prefer"] = "respond-async"
         content = orjson.dumps(body) if body is not None else None
         url = f"{settings.CHAT_GATEWAY_URL}/api/v1/{path}"
         deadline = Deadline.after(milliseconds=int(seconds * 1000))

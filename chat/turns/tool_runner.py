@@ -14,7 +14,7 @@ from chat.conversations import turn_store
 from chat.gateway import envelopes
 from chat.gateway.client import MAX_RETRIES, GatewayAnswer, GatewayClient, GatewayUnavailable
 from chat.models import Message, ToolCall
-from chat.turns import agents, headlines, operations, spans, tool_plan
+from chat.turns import agents, followed_calls, headlines, operations, spans, tool_plan
 from chat.turns.operations import NamesSeen, Operation
 from chat.turns.tool_plan import PlannedCall
 from chat.turns.write_keys import WriteKeys
@@ -110,9 +110,7 @@ class ToolRunner:
         agreed = list(envelopes.get_tokens(earlier)) or [0]
         token, milliseconds = row.confirmation, 0
         while True:
-            with spans.start_tool_span(planned.call.name, planned.call.id) as span:
-                answer, more = self._send(planned.endpoint, _get_body(planned, row), confirmation=token)
-                spans.end_tool_span(span, answer.body)
+            answer, more = self._send(planned.endpoint, _get_body(planned, row), confirmation=token, row=row)
             milliseconds += more
             tokens = envelopes.get_tokens(answer.body)
             is_taken = agreed[0] not in tokens
@@ -199,9 +197,7 @@ class ToolRunner:
     def _run_together(self, calls: Sequence[WaitingCall]) -> list[tuple[GatewayAnswer, int]]:
         """Run reads at the same time."""
         entries = [planned.to_batch_entry() for planned, _ in calls]
-        with spans.start_tool_span("tool_batch", "") as span:
-            answer, milliseconds = self._send("batch", {"ops": entries, "mode": "parallel"})
-            spans.end_tool_span(span, answer.body)
+        answer, milliseconds = self._send("batch", {"ops": entries, "mode": "parallel"})
         results = answer.body.get("results")
         if answer.status != 200 or not isinstance(results, list):  # refused as a whole: each call gets the reason
             return [(answer, milliseconds) for _ in entries]
@@ -215,23 +211,39 @@ class ToolRunner:
         if self.abort.is_set:
             return GatewayAnswer(0, envelopes.build_error(planned.op, "CONFLICT", STOPPED, "not_run"), ""), 0
         row.sent = self.keys.add_keys(planned)
-        with spans.start_tool_span(planned.call.name, planned.call.id) as span:
-            answer, milliseconds = self._send(planned.endpoint, _get_body(planned, row))
-            spans.end_tool_span(span, answer.body)
+        answer, milliseconds = self._send(planned.endpoint, _get_body(planned, row), row=row)
         return replace(answer, body=self.keys.note_answer(row.sent, answer.body)), milliseconds
 
-    def _send(self, endpoint: str, body: Mapping[str, Any], *, confirmation: str = "") -> tuple[GatewayAnswer, int]:
+    def _send(
+        self, endpoint: str, body: Mapping[str, Any], *, confirmation: str = "", row: ToolCall | None = None
+    ) -> tuple[GatewayAnswer, int]:
+        """Return an answer and its milliseconds. The progress of a call with a row is shown while it runs."""
         started = time.monotonic()
-        try:
-            retries = 0 if endpoint == "answers" else MAX_RETRIES
-            answer = self._gateway.call(
-                "POST", endpoint, body, seconds=CALL_SECONDS, confirmation=confirmation, retries=retries
-            )
-        except GatewayUnavailable:
-            op = str(body.get("op", ""))
-            message = "The gateway cannot be reached, so it is not known whether this call ran. Tell the user."
-            answer = GatewayAnswer(503, envelopes.build_error(op, "INTERNAL", message, "gateway_unavailable"), "")
+        name, id = (row.name, row.call_id) if row else (f"tool_{endpoint}", "")
+        with spans.start_tool_span(name, id) as span:
+            try:
+                answer = self._gateway.call(
+                    "POST",
+                    endpoint,
+                    body,
+                    seconds=CALL_SECONDS,
+                    confirmation=confirmation,
+                    retries=0 if endpoint == "answers" else MAX_RETRIES,
+                    in_background=endpoint == "exec" and row is not None,
+                )
+                if endpoint == "exec" and row is not None and answer.status == followed_calls.ACCEPTED:
+                    answer = followed_calls.follow(
+                        self._gateway, answer, self.abort, lambda progress: self._show_progress(row, progress)
+                    )
+            except GatewayUnavailable:
+                op = str(body.get("op", ""))
+                message = "The gateway cannot be reached, so it is not known whether this call ran. Tell the user."
+                answer = GatewayAnswer(503, envelopes.build_error(op, "INTERNAL", message, "gateway_unavailable"), "")
+            spans.end_tool_span(span, answer.body)
         return answer, int((time.monotonic() - started) * 1000)
+
+    def _show_progress(self, row: ToolCall, progress: Mapping[str, Any]) -> None:
+        self._emit("progress", {"id": str(row.pk), **progress})
 
     def _end_or_run_agent(
         self, planned: PlannedCall, row: ToolCall, answer: GatewayAnswer, milliseconds: int, run_agent: RunAgent

@@ -8,6 +8,7 @@ from django.conf import settings
 from django.core.exceptions import RequestDataTooBig, TooManyFieldsSent
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
+from django.urls import reverse
 from rest_framework.exceptions import MethodNotAllowed, Throttled
 from rest_framework.request import Request
 from rest_framework.views import APIView
@@ -195,6 +196,13 @@ class PublicView(GatewayView):
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         requests.check_size(request._request)
+
+
+def render_accepted(status: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> HttpResponse:
+    """Return the status of a batch that runs in the background as a response, with its address."""
+    location = reverse("batch_status", kwargs={"id": status["batch_id"]})
+    preferred = {"Location": location, "Preference-Applied": "respond-async"}
+    return render_envelope(status, 202, {**preferred, **(headers or {})})
 
 
 def render_envelope(envelope: Mapping[str, Any], status: int, headers: dict[str, str] | None = None) -> HttpResponse:

@@ -5,18 +5,17 @@ from typing import Any
 from uuid import UUID
 
 from django.http import HttpResponse
-from django.urls import reverse
-from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
 from rest_framework.request import Request
 
 from gateway.api import requests
-from gateway.api.base import GatewayView, render_envelope
+from gateway.api.base import GatewayView, render_accepted, render_envelope
 from gateway.api.endpoint_docs import (
     ERROR,
     IDEMPOTENCY_KEY,
     KEY_REUSED,
     OBJECT,
+    PREFER,
     TEXT,
     build_array,
     build_confirm_header,
@@ -48,12 +47,7 @@ batch_by_post = describe_endpoint(
     parameters=[
         IDEMPOTENCY_KEY,
         build_confirm_header(_RESEND_NOTE),
-        OpenApiParameter(
-            "Prefer",
-            OpenApiTypes.STR,
-            OpenApiParameter.HEADER,
-            description="respond-async (RFC 7240): respond immediately and run in the background.",
-        ),
+        PREFER,
     ],
 )
 _STATUS = {200: OpenApiResponse(build_ref("BatchStatus"), description="The current status.")}
@@ -162,16 +156,13 @@ class BatchView(GatewayView):
 
     @batch_by_post
     def post(self, request: Request) -> HttpResponse:
-        in_background = _prefers_background(request._request.META.get("HTTP_PREFER", ""))
+        in_background = requests.prefers_background(request._request.META)
         body = requests.read_json_object(request._request)
         payload = service.submit(body, self.require_caller(), self.trace, in_background=in_background)
         replay_headers = {"Idempotent-Replayed": "true"} if payload["meta"].get("replayed") else {}
         if not in_background:
             return render_envelope(payload, 200, replay_headers)
-        location = reverse("batch_status", kwargs={"id": payload["batch_id"]})
-        return render_envelope(
-            payload, 202, {"Location": location, "Preference-Applied": "respond-async", **replay_headers}
-        )
+        return render_accepted(payload, replay_headers)
 
 
 class BatchStatusView(GatewayView):
@@ -188,11 +179,6 @@ class BatchStatusView(GatewayView):
     @batch_cancel
     def delete(self, request: Request, id: UUID) -> HttpResponse:
         return render_envelope(service.cancel(id, self.require_caller(), self.trace), 200)
-
-
-def _prefers_background(header: str) -> bool:
-    """Whether a Prefer header (RFC 7240) asks not to wait for the result."""
-    return any(each.partition(";")[0].strip().lower() == "respond-async" for each in header.split(","))
 
 
 def _parse_wait(text: str) -> int:

@@ -142,6 +142,14 @@ def build_confirm_header(note: str = "") -> OpenApiParameter:
     return OpenApiParameter("Gateway-Confirm", OpenApiTypes.STR, OpenApiParameter.HEADER, description=description)
 
 
+PREFER = OpenApiParameter(
+    "Prefer",
+    OpenApiTypes.STR,
+    OpenApiParameter.HEADER,
+    description="respond-async (RFC 7240): respond without waiting and run in the background.",
+)
+
+
 def build_query_parameters(schema: Schema) -> list[OpenApiParameter]:
     """Return the members of a schema as parameters of the query string."""
     return [OpenApiParameter(name, member, OpenApiParameter.QUERY) for name, member in schema["properties"].items()]

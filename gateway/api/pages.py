@@ -19,7 +19,7 @@ from rest_framework.request import Request
 
 from core import manifest
 from core.admin.page_parts import PLAIN_PAGE_POLICY, is_browser
-from gateway.api import answers, batches, endpoint_docs, events, exec, help, releases, toolset
+from gateway.api import batches, endpoint_docs, events, exec, help, releases, toolset
 from gateway.api.base import JSON_CONTENT_TYPE, PublicView
 from gateway.api.reports import experiments
 from gateway.api.reports import schemas as report_schemas
@@ -32,7 +32,6 @@ COMPONENTS: dict[str, Any] = {
     **help.COMPONENTS,
     **help.DISCOVER_COMPONENTS,
     **exec.COMPONENTS,
-    **answers.COMPONENTS,
     **batches.COMPONENTS,
     **releases.COMPONENTS,
     **toolset.COMPONENTS,

@@ -30,6 +30,12 @@ DEFAULT_LIMIT = 50
 INVALID_CURSOR = FieldError("/cursor", "invalid", "The cursor is not valid. Send the next_cursor of the previous page.")
 
 
+def prefers_background(meta: Mapping[str, Any]) -> bool:
+    """Return whether a Prefer header (RFC 7240) asks not to wait for the result."""
+    header = str(meta.get("HTTP_PREFER", ""))
+    return any(each.partition(";")[0].strip().lower() == "respond-async" for each in header.split(","))
+
+
 def check_size(request: HttpRequest) -> None:
     """Raise InvalidRequestError if the body is too large (413) or did not arrive in time (408). Runs first."""
     if request.META.get(BODY_PROBLEM) == BodyProblem.TOO_SLOW:

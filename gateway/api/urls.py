@@ -1,9 +1,8 @@
 from django.urls import path
 
-from gateway.api.answers import AnswersView
 from gateway.api.batches import BatchStatusView, BatchView
 from gateway.api.events import EventsView
-from gateway.api.exec import ExecView
+from gateway.api.exec import AnswersView, ExecView
 from gateway.api.files import FileView
 from gateway.api.help import DiscoverView, HelpView
 from gateway.api.releases import ReleasesView, ReleaseView

@@ -8,7 +8,7 @@ an error is built from the stage that was reached.
 import logging
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from django.db import InterfaceError, OperationalError, connection
@@ -17,7 +17,8 @@ from analytics.events import event_log
 from core import logs
 from core.database.deadlines import Deadline, DeadlineExceeded
 from core.database.watch import is_schema_missing
-from gateway.access import release_routing, surface_names
+from gateway.access import pending_inputs, release_routing, surface_names
+from gateway.access.pending_inputs import PendingCall
 from gateway.access.request_context import Caller
 from gateway.contracts.envelopes import EnvelopeResponse, Trace
 from gateway.contracts.errors import (
@@ -36,7 +37,6 @@ from gateway.execution import (
     local_write,
     operations,
     parse,
-    pending_inputs,
     remote_write,
     result_shape,
 )
@@ -146,7 +146,28 @@ def _run_valid(valid: ValidCall) -> Outcome:
         with valid.work.deadline.limit_waits():
             return _write(valid) if op.is_write else _read(valid)
     except InputRequired as asked:
-        raise pending_inputs.build_required_error(valid, asked) from None
+        raise _ask_user(valid, asked) from None
+
+
+def _ask_user(valid: ValidCall, asked: InputRequired) -> GatewayError:
+    """Store what a call asks its user, and return the error that says so, with the token of the answer."""
+    call, op = valid.call, valid.work.op.op
+    caller = call.caller
+    if not caller.key.client_id:  # an admin's try, which has no client to answer for
+        return pending_inputs.build_error(op, next(iter(asked.questions.values())).as_dict())
+    pending = PendingCall(
+        body=call.body,
+        release=call.catalog.version,
+        context=asdict(caller.context),
+        agent=caller.agent.name if caller.agent else "",
+        key=call.key,
+        questions={name: each.as_dict() for name, each in asked.questions.items()},
+        state=asked.state,
+        waiting_call=asked.waiting_call,
+    )
+    return pending_inputs.ask(
+        pending, caller, op=op, trace_id=call.trace.id, at=call.trace.at, batch_entry=call.batch_entry
+    )
 
 
 def _read(valid: ValidCall) -> Outcome:

@@ -37,9 +37,9 @@ from rest_framework.exceptions import Throttled
 from core import tracing
 from core.text import english, json_text
 from core.version import VERSION
+from gateway.batches import input_answers
 from gateway.contracts.errors import GatewayError
 from gateway.contracts.user_questions import UserAnswer
-from gateway.execution import input_answers
 from gateway.mcp_server import agreement, resources, tool_calls, tool_list, user_questions
 from gateway.mcp_server.caller_source import CallerSource, McpCall
 from gateway.mcp_server.client_watcher import ClientWatcher

@@ -12,12 +12,13 @@ from core.metrics import CallLabels
 from core.text import english, json_text
 from gateway.access import policies, surface_names
 from gateway.api import base
+from gateway.batches import input_answers
 from gateway.batches import service as batches
 from gateway.contracts import envelopes, tool_definitions, user_questions
 from gateway.contracts.envelopes import EnvelopeResponse
 from gateway.contracts.errors import GatewayError, PermissionDeniedError
 from gateway.contracts.user_questions import GivenAnswers, UserAnswer, UserQuestion
-from gateway.execution import input_answers, pipeline
+from gateway.execution import pipeline
 from gateway.help import service
 from gateway.help import service as help_service
 from gateway.mcp_server import tool_list
@@ -90,10 +91,10 @@ def call_tool(
 def _go_on(call: McpCall, name: str, arguments: Arguments, token: str, answers: Mapping[str, UserAnswer]) -> ToolAnswer:
     """Go on with a call that asked its user. Raises GatewayError before anything has happened."""
     body = arguments if name == EXEC else {"op": name, "args": arguments}
-    answered = input_answers.answer_all(
+    response = input_answers.answer_all(
         token, answers, call=body, caller=call.caller, trace=call.trace, watcher=call.watcher
     )
-    return _count(call, _to_answer(call, answered.response))
+    return _count(call, _to_answer(call, response))
 
 
 def ask_again(call: McpCall, name: str, arguments: Arguments, error: GatewayError, token: str) -> ToolAnswer:

@@ -11,12 +11,13 @@ from mcp_types import (
     ElicitRequestFormParams,
     ElicitRequestURLParams,
     ElicitResult,
+    InputRequests,
     InputRequiredResult,
     InputResponseRequestParams,
 )
 
+from gateway.access.pending_inputs import PREFIX
 from gateway.contracts.user_questions import REASON, UserAnswer, UserQuestion
-from gateway.execution.pending_inputs import PREFIX
 from gateway.mcp_server import agreement
 
 MAX_ROUNDS = 10  # of questions over a connection that carries requests of the server
@@ -36,7 +37,7 @@ def can_show(capabilities: ClientCapabilities | None, questions: Mapping[str, Us
 
 def request_input(questions: Mapping[str, UserQuestion], token: str) -> InputRequiredResult:
     """Return the result that makes a client of 2026-07-28 ask its user and then send the call again."""
-    requests = {name: ElicitRequest(params=_to_params(question)) for name, question in questions.items()}
+    requests: InputRequests = {name: ElicitRequest(params=_to_params(question)) for name, question in questions.items()}
     return InputRequiredResult(input_requests=requests, request_state=token)
 
 

@@ -94,6 +94,13 @@ export class Answer {
     this.setState("tool");
   }
 
+  /** Show how a call goes on, in the words of its service. */
+  showProgress({ id, done, total, message }) {
+    const headline = findCard(id)?.querySelector(".card-headline");
+    const count = done == null ? "" : total == null ? String(done) : `${done} of ${total}`;
+    if (headline) headline.textContent = [message, count].filter(Boolean).join(" · ");
+  }
+
   showContext(data) {
     if (data.layers) showServing(this.figures, this.element.dataset.message, data);
   }

@@ -277,6 +277,7 @@ const HANDLERS = {
     if (data.delta.trim()) announce("Answering"); // blank lines come between two rounds
   },
   tool: (chat, data) => chat.noteTool(data),
+  progress: (chat, data) => chat.answer.showProgress(data),
   usage: (chat, data) => chat.answer.showUsage(data),
   done: (chat, data) => chat.noteDone(data),
   error: (chat, data) => chat.noteError(data),

@@ -27,6 +27,7 @@ from mcp_types import (
     ElicitResult,
     ErrorData,
     ListToolsResult,
+    LoggingLevel,
     LoggingMessageNotificationParams,
     PaginatedRequestParams,
     Tool,
@@ -49,7 +50,7 @@ MAX_PAGES = 100
 MAX_TOOLS = 5_000
 MAX_MESSAGES = 1_000  # that a server can send unasked, in a second
 STREAM_SECONDS = 300.0  # of silence on a stream of server-sent events
-LOG_LEVEL = "info"  # of the messages that servers are asked to send during a call
+LOG_LEVEL: LoggingLevel = "info"  # of the messages that servers are asked to send during a call
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +106,9 @@ class TooManyTools(Exception):
 class ServerListener(Protocol):
     """What a call does with messages that the server sends while the call runs, on the event loop."""
 
-    is_waiting: bool  # for the answer of the user
+    @property
+    def is_waiting(self) -> bool:
+        """Whether the call waits for the answer of the user."""
 
     async def ask(self, params: ElicitRequestParams) -> ElicitResult | ErrorData:
         """Answer a question for the user."""
@@ -292,7 +295,11 @@ class McpSession:
         if isinstance(message, ToolListChangedNotification):
             self._listed.expire()
 
-    async def _ask(self, _: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult | ErrorData:
+    async def _ask(
+        self,
+        context: ClientRequestContext,
+        params: ElicitRequestParams,
+    ) -> ElicitResult | ErrorData:
         """Answer a question that a server up to 2025-11-25 asks while a call runs."""
         self.count_message()
         listener = self._find_listener()

@@ -20,6 +20,7 @@ from mcp_types import (
     ElicitResult,
     ErrorData,
     InputRequiredResult,
+    InputResponses,
 )
 from pydantic import TypeAdapter, ValidationError
 
@@ -191,11 +192,12 @@ async def _call_in_session(call: McpToolCall, session: McpSession, config: Conne
     if run_tool := session.find_runner(call.tool):
         call.result = await run_tool(session.client, call.arguments)
         return
-    answers = {name: questions.to_result(each) for name, each in call.given.answers.items()} if call.given else None
+    given = call.given.answers if call.given else {}
+    answers: InputResponses = {name: questions.to_result(each) for name, each in given.items()}
     params = CallToolRequestParams(
         name=call.tool,
         arguments=call.arguments,
-        input_responses=answers,
+        input_responses=answers or None,
         request_state=call.given.state if call.given else None,
     )
     # Not `call_tool`, which checks the answer by the tool's output schema: an admin sees what is wrong with it, and the

@@ -311,6 +311,17 @@ def test_program_that_asks_while_the_call_runs_goes_on(api: Api, program: Path) 
     assert answer(api, ask(api, WRITE)["token"], "decline").json()["result"]["text"].startswith("decline None")
 
 
+def test_call_that_is_quick_or_of_no_mcp_server_needs_no_polling(api: Api, asking: McpUpstream) -> None:
+    other = api.post("exec", {"op": "util.schema.field_info"}, Prefer="respond-async")
+    quick = api.post("exec", {"op": WRITE, "idempotency_key": "k1"}, Prefer="respond-async")
+
+    assert (other.status_code, quick.status_code, quick.json()["status"]) == (400, 202, "done")
+    [entry] = quick.json()["results"]
+    assert answer(api, entry["error"]["details"]["token"], content=ANA).json()["ok"] is True
+    again = api.post("exec", {"op": WRITE, "idempotency_key": "k1"}, Prefer="respond-async").json()["results"][0]
+    assert again["meta"]["replayed"] is True
+
+
 @pytest.mark.django_db(transaction=True)
 def test_call_that_waits_in_another_process_is_answered_through_its_row(
     api: Api, program: Path, monkeypatch: pytest.MonkeyPatch
@@ -359,9 +370,10 @@ def test_entry_of_a_batch_goes_on_and_then_those_that_depend_on_it(api: Api, ask
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.usefixtures("wait_for_running_entries", "embedded_worker")
-def test_cancelled_batch_stops_the_call_at_the_program(api: Api, program: Path) -> None:
-    body = {"ops": [{"type": "exec", "op": READ, "args": {"text": "8"}}]}
-    batch = api.post("batch", body, Prefer="respond-async").json()["batch_id"]
+def test_call_that_is_followed_shows_progress_and_can_be_stopped_at_the_program(api: Api, program: Path) -> None:
+    accepted = api.post("exec", {"op": READ, "args": {"text": "8"}}, Prefer="respond-async")
+    batch = accepted.json()["batch_id"]
+    assert (accepted.status_code, accepted.headers["Location"]) == (202, f"/api/v1/batches/{batch}")
 
     def read_entry() -> dict[str, Any]:
         entry: dict[str, Any] = api.get(f"batches/{batch}").json()["results"][0]

@@ -1,17 +1,19 @@
 """Go on with a call that asked its end user, with what they answered."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
+from gateway.access import pending_inputs
+from gateway.access.pending_inputs import PendingCall
 from gateway.access.request_context import Caller, UserContext
+from gateway.batches import service
 from gateway.contracts import request_schemas
 from gateway.contracts.envelopes import EnvelopeResponse, Trace
 from gateway.contracts.errors import FieldError, InvalidRequestError, PermissionDeniedError
 from gateway.contracts.user_questions import GivenAnswers, UserAnswer, UserQuestion
 from gateway.contracts.validation import build_pointer, find_field_errors
-from gateway.execution import pending_inputs, pipeline
-from gateway.execution.pending_inputs import PendingCall
+from gateway.execution import pipeline
 from gateway.executors.base import CallWatcher
 from gateway.models import PendingInput, Scope
 from registry.catalog import cache
@@ -25,15 +27,7 @@ INVALID_ANSWER = "invalid_answer"
 NOT_ANSWERED = frozenset({"upstream_busy", "upstream_circuit_open", "upstream_unreachable", "unavailable"})
 
 
-@dataclass(frozen=True, slots=True)
-class AnsweredCall:
-    """The envelope of a call that went on, and the entry of a batch that it is of, if any."""
-
-    response: EnvelopeResponse
-    batch_entry: int | None = None
-
-
-def answer(body: dict[str, Any], *, caller: Caller, trace: Trace) -> AnsweredCall:
+def answer(body: dict[str, Any], *, caller: Caller, trace: Trace) -> EnvelopeResponse:
     """Answer the question that a token stands for: {token, action, content?}. Asks the next question if there is one.
 
     Raises InvalidRequestError for a malformed body or content that does not fit the form: the token stays valid. Raises
@@ -66,7 +60,7 @@ def answer_all(
     caller: Caller,
     trace: Trace,
     watcher: CallWatcher | None = None,
-) -> AnsweredCall:
+) -> EnvelopeResponse:
     """Answer the questions that a token stands for, by their names; one that is left out is asked again.
 
     `call` is the body of the call as it was repeated. Raises what `answer` raises, and InvalidRequestError if the call
@@ -116,7 +110,7 @@ def _go_on(
     caller: Caller,
     trace: Trace,
     watcher: CallWatcher | None = None,
-) -> AnsweredCall:
+) -> EnvelopeResponse:
     """Use up the token; then ask the questions that are left, or go on with the call."""
     if (caller.agent.name if caller.agent else "") != pending.agent:
         raise PermissionDeniedError(
@@ -132,7 +126,7 @@ def _go_on(
             pending, caller, op=row.op, trace_id=trace.id, at=trace.at, batch_entry=row.batch_entry
         )
         response = pipeline.reject_call(error, name=row.op, caller=caller, trace=trace, catalog=catalog)
-        return AnsweredCall(response, row.batch_entry)
+        return _store_for_batch(row, response)
     answers = {name: UserAnswer(**each) for name, each in pending.answers.items()}
     response = pipeline.execute(
         body=pending.body,
@@ -147,7 +141,15 @@ def _go_on(
     )
     if not response.envelope["ok"] and response.envelope["error"]["details"]["reason"] in NOT_ANSWERED:
         pending_inputs.release_claim(row)
-    return AnsweredCall(response, row.batch_entry)
+        return response
+    return _store_for_batch(row, response)
+
+
+def _store_for_batch(row: PendingInput, response: EnvelopeResponse) -> EnvelopeResponse:
+    """Return the response, which is also that of the entry if the call was one of a batch."""
+    if row.batch_entry is not None:
+        service.store_late_answer(row.batch_entry, response)
+    return response
 
 
 def _load_catalog(pending: PendingCall) -> Catalog:

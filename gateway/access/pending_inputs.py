@@ -15,8 +15,7 @@ from core.encryption import DecryptionFailed
 from core.text import json_text
 from gateway.access.request_context import Caller
 from gateway.contracts.errors import ConflictError
-from gateway.contracts.user_questions import EXPIRES_IN, InputRequired, UserAnswer, UserQuestion
-from gateway.execution.stages import ValidCall
+from gateway.contracts.user_questions import EXPIRES_IN, UserAnswer, UserQuestion
 from gateway.models import PendingInput
 from gateway.models.pending_input import digest_secret
 
@@ -47,28 +46,6 @@ class PendingCall:
         return self.answers | {name: asdict(each) for name, each in answers.items()}
 
 
-def build_required_error(valid: ValidCall, asked: InputRequired) -> ConflictError:
-    """Store what a call asks its user, and return the error that says so, with the token of the answer."""
-    call = valid.call
-    caller = call.caller
-    if not caller.key.client_id:  # an admin's try, which has no client to answer for
-        question = next(iter(asked.questions.values()))
-        return _build_error(valid.work.op.op, question.as_dict())
-    pending = PendingCall(
-        body=call.body,
-        release=call.catalog.version,
-        context=asdict(caller.context),
-        agent=caller.agent.name if caller.agent else "",
-        key=call.key,
-        questions={name: each.as_dict() for name, each in asked.questions.items()},
-        state=asked.state,
-        waiting_call=asked.waiting_call,
-    )
-    return ask(
-        pending, caller, op=valid.work.op.op, trace_id=call.trace.id, at=call.trace.at, batch_entry=call.batch_entry
-    )
-
-
 def ask(
     pending: PendingCall, caller: Caller, *, op: str, trace_id: str, at: datetime, batch_entry: int | None = None
 ) -> ConflictError:
@@ -87,10 +64,11 @@ def ask(
         expires_at=at + timedelta(seconds=EXPIRES_IN),
     )
     question = next(iter(pending.open_questions.values()))
-    return _build_error(op, {"token": token, "expires_in": EXPIRES_IN, **question.as_dict()})
+    return build_error(op, {"token": token, "expires_in": EXPIRES_IN, **question.as_dict()})
 
 
-def _build_error(op: str, details: Mapping[str, Any]) -> ConflictError:
+def build_error(op: str, details: Mapping[str, Any]) -> ConflictError:
+    """Return the error that asks the end user. Without a token in its details, nobody can answer it."""
     error = ConflictError(
         "The service asks the end user for input before it goes on. Ask them, then send what they answer and the token "
         "to answers. Do not send the call again.",
