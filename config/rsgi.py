@@ -6,6 +6,8 @@ from config.wsgi import application as django_application
 from core.server.application import Application, Route
 from core.server.environ import Environ, read_limited_address
 from core.server.thread_pool import ThreadPool
+from core.server.uploads import UploadLimit
+from gateway.api.files import UPLOAD_PATH, get_max_upload_bytes
 
 MOST_PER_ADDRESS = 64  # limit of waiting and running requests without a key per address in a worker
 MOST_FORM_BYTES = 20_000_000  # files that an admin uploads
@@ -22,6 +24,8 @@ _probes = _build_route("probes", 1, 0, MOST_PER_ADDRESS)
 _pages = _build_route("pages", _half, MOST_FORM_BYTES, MOST_PER_ADDRESS)
 _help = _build_route("help", _half, settings.GATEWAY_BODY_MAX_BYTES)
 _calls = _build_route("calls", settings.GATEWAY_THREADS, settings.GATEWAY_BODY_MAX_BYTES)
+# Each thread holds one file in memory while it stores it.
+_uploads = Route(ThreadPool("uploads", 2), get_max_upload_bytes(), UploadLimit(most=16, most_per_address=8))
 _refused = Route(_pages.pool, 0)  # API calls without a key
 
 _ROUTES_BY_PATH = {
@@ -37,6 +41,8 @@ def _choose_route(environ: Environ) -> Route:
         return _ROUTES_BY_PATH.get(path, _pages)
     if "HTTP_AUTHORIZATION" not in environ:
         return _refused
+    if path == UPLOAD_PATH and environ["REQUEST_METHOD"] == "POST":
+        return _uploads
     return _help if path in ("/api/v1/help", "/api/v1/toolset") else _calls
 
 

@@ -460,7 +460,8 @@ GATEWAY_IDEMPOTENCY_HOURS = env.read_number("GATEWAY_IDEMPOTENCY_HOURS", default
 
 # The API client of the keys for applications that users connect (GATEWAY_OAUTH). It is created when first needed.
 GATEWAY_OAUTH_CLIENT = env.read_name("GATEWAY_OAUTH_CLIENT", default="mcp")
-# Hours that files are stored, which ops return or take.
+# Bytes of an uploaded file, and hours that files are stored, which ops return or take.
+GATEWAY_FILE_MAX_BYTES = env.read_number("GATEWAY_FILE_MAX_BYTES", default=20_000_000, least=1_000, most=100_000_000)
 GATEWAY_FILE_HOURS = env.read_number("GATEWAY_FILE_HOURS", default=24, least=1, most=env.MAX_HOURS)
 
 # Batches: seconds until a batch responds; seconds after which a background batch starts no more entries; hours that its

@@ -3,6 +3,7 @@ from django.contrib import admin
 from django.urls import URLPattern, URLResolver, include, path
 from django.views.generic import RedirectView
 
+from gateway.api import user_page
 from gateway.api.health import AliveView, MetricsView, ReadyView
 from gateway.api.ofrep import EvaluateAllFlagsView, EvaluateFlagView
 from gateway.api.pages import DocsView, SchemaView, begin_page, callback_page, front_page
@@ -16,6 +17,11 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("mcp", McpView.as_view(), name="mcp"),
     path("api/schema", SchemaView.as_view(), name="schema"),
     path("api/docs", DocsView.as_view(), name="docs"),
+    path("connect/user/", user_page.show_page, name="user_page"),
+    path("connect/user/open", user_page.open_page, name="user_page_open"),
+    path("connect/user/keys/<str:name>", user_page.save_key, name="user_key_save"),
+    path("connect/user/keys/<str:name>/delete", user_page.delete_key, name="user_key_delete"),
+    path("connect/user/sign-ins/<str:name>/delete", user_page.delete_grant, name="user_grant_delete"),
     path("connect/callback", callback_page, name="connect_callback"),
     path("connect/<str:name>", begin_page, name="connect"),
     path("account/", include("console.access.sign_in_urls")),

@@ -8,6 +8,7 @@ from gateway import builtin_ops
 from gateway.access import key_verification, release_routing
 from gateway.api import health
 from gateway.batches import broker, sweep
+from gateway.credentials import end_user_settings
 from gateway.executors.mcp import waiting_calls
 from gateway.jobs import retention, runner
 from gateway.model_evals import job
@@ -25,10 +26,12 @@ MANIFEST = Manifest(
         Job("users.delete_sessions", retention.delete_sessions, 60 * MINUTES),
         Job("users.delete_sign_ins", retention.delete_sign_ins, 5 * MINUTES),
         Job("users.delete_upstream_sign_ins", retention.delete_user_sign_ins, 5 * MINUTES),
+        Job("users.delete_opened_links", retention.delete_opened_links, 5 * MINUTES),
         Job("users.delete_oauth_tokens", retention.delete_oauth_tokens, 60 * MINUTES),
         Job("evals.end_lost_runs", job.end_lost_runs, MINUTES),
     ],
     polled=[
+        end_user_settings.refresh_settings,
         release_routing.preload_cohort_releases,
         key_verification.refresh_verified_keys,
         sweep.sweep_when_due,
@@ -41,6 +44,7 @@ MANIFEST = Manifest(
     audit_kinds={
         "client": AuditKind("client", "gateway.view_client"),
         "api_key": AuditKind("API key", "gateway.view_apikey"),
+        "user_key": AuditKind("own key for", "gateway.view_userkey"),
         "oauth_app": AuditKind("OAuth application", "oauth2_provider.view_application"),
     },
     areas={
@@ -60,7 +64,14 @@ MANIFEST = Manifest(
             "gateway.signedinapplication",
             "oauth2_provider.application",
         ],
-        "credentials": ["gateway.connectionsecret", "gateway.usergrant", "gateway.signin"],
+        "credentials": [
+            "gateway.connectionsecret",
+            "gateway.usergrant",
+            "gateway.signin",
+            "gateway.endusersettings",
+            "gateway.userkey",
+            "gateway.openedlink",
+        ],
     },
     settings=[
         "GATEWAY_KEY_PEPPER",
@@ -83,5 +94,6 @@ MANIFEST = Manifest(
         "GATEWAY_IDEMPOTENCY_HOURS",
         "GATEWAY_BATCH_HOURS",
         "GATEWAY_FILE_HOURS",
+        "GATEWAY_FILE_MAX_BYTES",
     ],
 )

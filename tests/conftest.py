@@ -23,7 +23,7 @@ from analytics.rollout import assignment, exposures
 from core import logs, overload
 from core.background import write_behind
 from gateway.access import api_keys, key_verification
-from gateway.credentials import token_endpoint
+from gateway.credentials import end_user_settings, token_endpoint
 from gateway.jobs import runner
 from gateway.models import Client
 from registry.catalog import cache, connections, model, switches
@@ -211,6 +211,7 @@ def _fresh_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(unpublished, "_cached", None)  # rows of two tests can have the same ids and times
     switches.clear_switches()
     connections.clear_connections()
+    end_user_settings.clear_settings()
     assignment.clear_rollout()
     planning.clear_cache()
     stored_contents.clear_rules()

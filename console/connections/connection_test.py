@@ -46,6 +46,9 @@ FAILURES: Mapping[str, ConnectionTestFailure] = {
         "A header is not allowed or contains an invalid character.", "Check Headers."
     ),
     "bad_url": ConnectionTestFailure("The address of the op cannot be called.", "Check the Base URL."),
+    "key_required": ConnectionTestFailure(
+        "Each end user brings their own key, and this one has none.", "Try the op on its page for a user who has."
+    ),
     "not_configured": ConnectionTestFailure("", "Set it under Authentication or Secrets."),
     "not_connected": ConnectionTestFailure("", "Correct the op, or this connection."),
     "sign_in_required": ConnectionTestFailure(

@@ -28,7 +28,7 @@ THROUGH_PARAMETER = "through"  # query parameter of the list of events
 # because of its args or a missing permission, says nothing about the service.
 EXECUTOR_REASONS = tuple(
     """
-    address_refused bad_outgoing_request bad_url not_configured outcome_unknown sign_in_required timeout
+    address_refused bad_outgoing_request bad_url key_required not_configured outcome_unknown sign_in_required timeout
 """.split()
 )
 REACHED_EXECUTOR = Q(ok=True) | Q(reason__startswith="upstream_") | Q(reason__in=EXECUTOR_REASONS)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from io import BytesIO
-from typing import Any
+from typing import IO, Any
 from wsgiref.types import WSGIApplication
 
 from granian.rsgi import (  # type: ignore[attr-defined]  # not marked as exported
@@ -17,6 +17,7 @@ from granian.rsgi import (  # type: ignore[attr-defined]  # not marked as export
 
 from core.server.environ import BODY_PROBLEM, BodyProblem, Environ, build_environ
 from core.server.thread_pool import ThreadPool, TooManyCalls
+from core.server.uploads import BodyTooSlow, UploadLimit, receive_upload
 
 PROMPT_SECONDS = 0.5  # a body that takes longer is slow
 DEADLINE_SECONDS = 20.0
@@ -31,10 +32,6 @@ TOO_MANY_REQUESTS = (
     [("content-type", "text/plain; charset=utf-8"), ("retry-after", "1")],
     "Too many requests at a time from this address. Try again in a second.",
 )
-
-
-class BodyTooSlow(Exception):
-    """A body did not arrive by its deadline, or was slow while too many others were."""
 
 
 class SlowBodies:
@@ -114,10 +111,14 @@ class _Wait:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """The threads that run requests of one kind, and the length from which their bodies are no longer read."""
+    """The threads that run requests of one kind, and the length from which their bodies are no longer read.
+
+    `uploads` is set for bodies that are too large to be held in memory.
+    """
 
     pool: ThreadPool
     most_body_bytes: int
+    uploads: UploadLimit | None = None
 
 
 @dataclass(slots=True)
@@ -157,7 +158,16 @@ class Application:
     async def __rsgi__(self, scope: Scope, protocol: HTTPProtocol) -> None:
         environ = build_environ(scope)
         route, address = self._choose_route(environ), self._read_address(environ)
-        environ["wsgi.input"] = BytesIO(await self._read_body(environ, route, protocol, address))
+        try:
+            body = await self._read_body(environ, route, protocol, address)
+        except TooManyCalls:
+            protocol.response_str(*TOO_MANY_REQUESTS)
+            return
+        with body:
+            environ["wsgi.input"] = body
+            await self._run_in_pool(environ, route, protocol, address)
+
+    async def _run_in_pool(self, environ: Environ, route: Route, protocol: HTTPProtocol, address: str) -> None:
         loop = asyncio.get_running_loop()
         answered = loop.create_future()
 
@@ -178,22 +188,25 @@ class Application:
         finally:
             route.pool.release(address)
 
-    async def _read_body(self, environ: Environ, route: Route, protocol: HTTPProtocol, address: str) -> bytes:
+    async def _read_body(self, environ: Environ, route: Route, protocol: HTTPProtocol, address: str) -> IO[bytes]:
         """Return the body. If it is not read, it is empty, and the environment has a BODY_PROBLEM.
 
-        A body without a length (chunked) is never read: WSGI has no way to say where it ends.
+        A body without a length (chunked) is never read: WSGI has no way to say where it ends. Raises TooManyCalls if
+        the address has too many uploads.
         """
         length = int(environ.get("CONTENT_LENGTH", "0"))
         if length == 0:
-            return b""
+            return BytesIO()
         if length > route.most_body_bytes:
             environ[BODY_PROBLEM] = BodyProblem.TOO_LARGE
-            return b""
+            return BytesIO()
         try:
-            return await read_body(protocol, length, address=address, slow_bodies=self._slow_bodies)
+            if route.uploads is not None:
+                return await receive_upload(protocol, length, address=address, limit=route.uploads)
+            return BytesIO(await read_body(protocol, length, address=address, slow_bodies=self._slow_bodies))
         except BodyTooSlow:
             environ[BODY_PROBLEM] = BodyProblem.TOO_SLOW
-            return b""
+            return BytesIO()
 
     def _run(self, environ: Environ) -> _Response:
         response = _Response()

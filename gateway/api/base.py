@@ -108,11 +108,15 @@ class GatewayView(APIView):
         return Request(request, authenticators=self.get_authenticators())
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        requests.check_size(request._request)
+        requests.check_size(request._request, self.get_max_body_bytes())
         request_context.check_no_header_repeats(request._request.META)
         self.perform_authentication(request)
         if not self.admits_later:
             self.admit(request)
+
+    def get_max_body_bytes(self) -> int:
+        """Return how large a body can be."""
+        return int(settings.GATEWAY_BODY_MAX_BYTES)
 
     def admit(self, request: Request) -> None:
         """Check rate, scope and headers of an authenticated request, and identify its caller."""
@@ -195,7 +199,7 @@ class PublicView(GatewayView):
     """Base view of endpoints without authentication."""
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        requests.check_size(request._request)
+        requests.check_size(request._request, self.get_max_body_bytes())
 
 
 def render_accepted(status: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> HttpResponse:

@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any, cast
 
-from django.conf import settings
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, QueryDict
 
@@ -36,7 +35,7 @@ def prefers_background(meta: Mapping[str, Any]) -> bool:
     return any(each.partition(";")[0].strip().lower() == "respond-async" for each in header.split(","))
 
 
-def check_size(request: HttpRequest) -> None:
+def check_size(request: HttpRequest, max_bytes: int) -> None:
     """Raise InvalidRequestError if the body is too large (413) or did not arrive in time (408). Runs first."""
     if request.META.get(BODY_PROBLEM) == BodyProblem.TOO_SLOW:
         raise InvalidRequestError(
@@ -47,15 +46,15 @@ def check_size(request: HttpRequest) -> None:
             headers={"Connection": "close"},
         )
     length = request.META.get("CONTENT_LENGTH") or "0"
-    if not str(length).isdecimal() or int(length) > settings.GATEWAY_BODY_MAX_BYTES:
-        raise build_too_large_error(settings.GATEWAY_BODY_MAX_BYTES)
+    if not str(length).isdecimal() or int(length) > max_bytes:
+        raise build_too_large_error(max_bytes)
 
 
 def read_json_object(request: HttpRequest) -> dict[str, Any]:
     """Return the JSON object in a request's body. Raises InvalidRequestError: 415 for the media type, else 400."""
     _check_media_type(request)
     raw = request.body
-    _check_complete(request, raw)
+    check_complete(request, len(raw))
     if not raw:
         raise InvalidRequestError(
             'The body is empty. Send a JSON object, such as {"path": "root"}.', reason="invalid_json"
@@ -73,19 +72,19 @@ def read_json_object(request: HttpRequest) -> dict[str, Any]:
     return cast("dict[str, Any]", body)
 
 
-def _check_complete(request: HttpRequest, raw: bytes) -> None:
+def check_complete(request: HttpRequest, received: int) -> None:
     """Raise InvalidRequestError for an incomplete body.
 
     WSGI does not pass on a body without a Content-Length, and reports no error for a truncated one.
     """
-    if not raw and "HTTP_TRANSFER_ENCODING" in request.META:
+    if not received and "HTTP_TRANSFER_ENCODING" in request.META:
         raise InvalidRequestError(
             "The body has no Content-Length. Send it in one piece, not chunked.", reason="length_required"
         )
     declared_length = int(request.META.get("CONTENT_LENGTH") or 0)
-    if len(raw) < declared_length:
+    if received < declared_length:
         raise InvalidRequestError(
-            f"The body ended after {len(raw)} of {declared_length} bytes. Send all of it.", reason="body_cut_off"
+            f"The body ended after {received} of {declared_length} bytes. Send all of it.", reason="body_cut_off"
         )
 
 

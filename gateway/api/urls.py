@@ -1,9 +1,10 @@
 from django.urls import path
 
 from gateway.api.batches import BatchStatusView, BatchView
+from gateway.api.connect_links import ConnectLinksView
 from gateway.api.events import EventsView
 from gateway.api.exec import AnswersView, ExecView
-from gateway.api.files import FileView
+from gateway.api.files import FilesView, FileView
 from gateway.api.help import DiscoverView, HelpView
 from gateway.api.releases import ReleasesView, ReleaseView
 from gateway.api.reports.experiments import ExperimentDetailView, ExperimentListView
@@ -17,6 +18,7 @@ urlpatterns = [
     path("batch", BatchView.as_view(), name="batch"),
     path("batches/<uuid:id>", BatchStatusView.as_view(), name="batch_status"),
     path("discover/<slug:name>", DiscoverView.as_view(), name="discover"),
+    path("connect-links", ConnectLinksView.as_view(), name="connect_links"),
     path("toolset", ToolsetView.as_view(), name="toolset"),
     path("toolset/<str:id>/escalate", EscalationView.as_view(), name="escalate"),
     path("telemetry", TelemetryView.as_view(), name="telemetry"),
@@ -24,6 +26,7 @@ urlpatterns = [
     path("events", EventsView.as_view(), name="events"),
     path("experiments", ExperimentListView.as_view(), name="experiments"),
     path("experiments/<int:id>", ExperimentDetailView.as_view(), name="experiment"),
+    path("files", FilesView.as_view(), name="files"),
     path("files/<uuid:id>", FileView.as_view(), name="file"),
     path("reports/compare", ComparisonReportView.as_view(), name="report_compare"),
     path("reports/misses", MissesReportView.as_view(), name="report_misses"),

@@ -19,6 +19,7 @@ from django.urls import reverse
 from core import encryption
 from core.encryption import DecryptionFailed
 from gateway.contracts.errors import InternalError, UpstreamUnreachableError
+from gateway.credentials import end_user_settings
 from gateway.models import ConnectionSecret
 from registry.catalog.connections import ConnectionConfig
 from registry.models import Connection
@@ -119,7 +120,7 @@ class InvalidSecret(ValueError):
 
 def iterate_needed(connection: Connection | ConnectionConfig) -> Iterator[SecretName]:
     """Yield the secrets without which a connection cannot be used. Public OAuth clients have no client secret."""
-    if connection.auth in _NEEDED:
+    if connection.auth in _NEEDED and not end_user_settings.uses_own_keys(connection):
         yield _NEEDED[connection.auth]
     yield from list_more_keys(connection.more_keys).values()
     if connection.subject_as == Connection.SubjectAs.SIGNED_TOKEN:
@@ -144,9 +145,9 @@ def set_secret(connection: Connection, name: str, secret: str) -> ConnectionSecr
     return row
 
 
-def check_secret(name: str, secret: str) -> None:
-    """Raise InvalidSecret for a secret that cannot be stored or sent."""
-    if secret.startswith(REFERENCE):
+def check_secret(name: str, secret: str, *, may_refer: bool = True) -> None:
+    """Raise InvalidSecret for a secret that cannot be stored or sent. `may_refer`: it can name a variable instead."""
+    if may_refer and secret.startswith(REFERENCE):
         if not _VARIABLE.fullmatch(secret.removeprefix(REFERENCE)):
             raise InvalidSecret("Send env: and the name of a variable that begins with UPSTREAM_.")
         return

@@ -10,7 +10,7 @@ from core import encryption
 from core.encryption import DecryptionFailed
 from core.sign_in.adapters import reencrypt_authenticator
 from gateway.credentials.connection_secrets import REFERENCE
-from gateway.models import ConnectionSecret, SignIn, UserGrant
+from gateway.models import ConnectionSecret, SignIn, UserGrant, UserKey
 
 # Every encrypted column.
 ENCRYPTED_COLUMNS: tuple[tuple[type[Model], str], ...] = (
@@ -18,6 +18,8 @@ ENCRYPTED_COLUMNS: tuple[tuple[type[Model], str], ...] = (
     (UserGrant, "access_token"),
     (UserGrant, "refresh_token"),
     (SignIn, "verifier"),
+    (UserKey, "username"),
+    (UserKey, "secret"),
 )
 
 CHUNK_SIZE = 500  # rows

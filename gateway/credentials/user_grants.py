@@ -50,6 +50,16 @@ def expire_token(config: ConnectionConfig, subject: str) -> None:
     UserGrant.objects.filter(connection__name=config.name, subject=subject).update(expires_at=timezone.now())
 
 
+def list_grants(subject: str) -> list[UserGrant]:
+    """Return the grants of an end user, by the name of the connection."""
+    return list(UserGrant.objects.filter(subject=subject).select_related("connection").order_by("connection__name"))
+
+
+def delete_grant(connection_name: str, *, subject: str) -> None:
+    """Delete the grant of an end user, if there is one. They have to sign in again before the next call."""
+    UserGrant.objects.filter(connection__name=connection_name, subject=subject).delete()
+
+
 def _find_grants(config: ConnectionConfig, subject: str) -> QuerySet[UserGrant]:
     """Return the grant of an end user. Grants for other addresses do not count."""
     return UserGrant.objects.filter(connection__name=config.name, subject=subject, origin=list_origins(config))

@@ -10,10 +10,11 @@ from oauth2_provider.models import clear_expired
 
 from core.background.retention import Expiring, Retention
 from core.sign_in.throttle import KNOWN_ADDRESS_AGE
-from gateway.models import Batch, IdempotencyRecord, PendingInput, SignIn, StoredFile, UsedConfirmation
+from gateway.models import Batch, IdempotencyRecord, OpenedLink, PendingInput, SignIn, StoredFile, UsedConfirmation
 
 CONFIRMATIONS_KEPT = timedelta(hours=1)  # tokens are valid for five minutes
 USER_SIGN_INS_KEPT = timedelta(hours=1)  # their states are valid for ten minutes
+OPENED_LINKS_KEPT = timedelta(hours=1)  # links are valid for ten minutes
 
 
 def _get_session_age() -> timedelta:
@@ -62,6 +63,10 @@ delete_sign_ins = Retention(
 delete_user_sign_ins = Retention(
     "Delete sign-ins of end users whose states have expired long ago.",
     Expiring(SignIn.objects.all(), "created_at", USER_SIGN_INS_KEPT),
+)
+delete_opened_links = Retention(
+    "Delete what is stored of opened links to the pages of end users, which have expired long ago.",
+    Expiring(OpenedLink.objects.all(), "opened_at", OPENED_LINKS_KEPT),
 )
 
 

@@ -15,7 +15,8 @@ from analytics.rollout.models import Assignment, Cohort, Subject
 from analytics.rollups.models import SubjectFigures
 from analytics.turns.models import Feedback, ToolSelection, Turn
 from audit.models import AuditEntry
-from gateway.models import ApiKey, Batch, BatchEntry, IdempotencyRecord, SignIn, StoredFile, UserGrant
+from gateway.credentials import user_keys
+from gateway.models import ApiKey, Batch, BatchEntry, IdempotencyRecord, SignIn, StoredFile, UserGrant, UserKey
 
 RowFinder = Callable[[str], dict[str, QuerySet[Any]]]
 
@@ -23,7 +24,7 @@ CHUNK_SIZE = 1_000  # rows
 FORGOTTEN = "[forgotten]"
 
 # Columns that an export leaves out: credentials, and which process works on a row.
-LEFT_OUT = frozenset({"access_token", "refresh_token", "verifier", "holder", "held_until"})
+LEFT_OUT = frozenset({"access_token", "refresh_token", "verifier", "username", "secret", "holder", "held_until"})
 
 _row_finders: tuple[RowFinder, ...] = ()
 
@@ -52,6 +53,7 @@ def find_rows(subject: str) -> dict[str, QuerySet[Any]]:
         "idempotency_records": IdempotencyRecord,
         "batches": Batch,
         "user_grants": UserGrant,
+        "user_keys": UserKey,
         "sign_ins": SignIn,
     }
     querysets: dict[str, QuerySet[Any]] = {
@@ -78,7 +80,7 @@ def export_subject(subject: str) -> Iterator[dict[str, Any]]:
             yield {"row": name, "id": row.pk, **_row_to_dict(row)}
     for cohort in _find_cohorts_naming(subject):
         yield {"row": "cohort", "id": cohort.pk, "name": cohort.name}
-    for entry in _find_tries(subject):
+    for entry in [*_find_tries(subject), *_find_key_changes(subject)]:
         yield {"row": "audit_entry", "id": entry.pk, **_row_to_dict(entry)}
 
 
@@ -146,9 +148,15 @@ def _find_tries(subject: str) -> QuerySet[AuditEntry]:
     return AuditEntry.objects.filter(kind="subject", name=subject)
 
 
+def _find_key_changes(subject: str) -> QuerySet[AuditEntry]:
+    """Return the entries of the audit log about keys that the subject entered or deleted."""
+    return AuditEntry.objects.filter(kind=user_keys.AUDIT_KIND, by=user_keys.get_audit_actor(subject))
+
+
 def _redact_history(subject: str) -> int:
-    """Redact a subject in the history of cohorts and of tried ops. What was done, by whom and when stays."""
+    """Redact a subject in the history of cohorts, tried ops and own keys. What was done, by whom and when stays."""
     changed = _find_tries(subject).update(name=FORGOTTEN)
+    changed += _find_key_changes(subject).update(by=FORGOTTEN)
     entries = AuditEntry.objects.filter(kind__in=["cohort", "api_key"])
     for entry in entries.iterator(CHUNK_SIZE):
         if (redacted := _redact_value(entry.changes, subject)) != entry.changes:

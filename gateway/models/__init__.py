@@ -2,6 +2,7 @@
 
 from gateway.models.calls import Batch, BatchEntry, IdempotencyRecord, PeriodicJob, StoredFile, UsedConfirmation
 from gateway.models.client import ApiKey, Client, Scope, SignedInApplication, all_scopes, every_op
+from gateway.models.end_users import EndUserSettings, OpenedLink, UserKey
 from gateway.models.model_run import ModelRun
 from gateway.models.pending_input import PendingInput
 from gateway.models.upstream_credentials import ConnectionSecret, SignIn, UserGrant
@@ -12,8 +13,10 @@ __all__ = [
     "BatchEntry",
     "Client",
     "ConnectionSecret",
+    "EndUserSettings",
     "IdempotencyRecord",
     "ModelRun",
+    "OpenedLink",
     "PendingInput",
     "PeriodicJob",
     "Scope",
@@ -22,6 +25,7 @@ __all__ = [
     "StoredFile",
     "UsedConfirmation",
     "UserGrant",
+    "UserKey",
     "all_scopes",
     "every_op",
 ]

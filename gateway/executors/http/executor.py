@@ -20,6 +20,7 @@ from gateway.contracts.errors import (
     NotFoundError,
     build_outcome_unknown_error,
 )
+from gateway.credentials import end_user_settings
 from gateway.executors.base import UpstreamCall, UpstreamResponse
 from gateway.executors.http import answer, request_builder, sending
 from gateway.executors.http.error_body import ErrorBody, FieldProblem, parse_error_body
@@ -216,10 +217,10 @@ class HttpExecutor:
         response = _send_signed(prepared)
         if response.status != 401:
             return response, prepared
-        credentials.forget(prepared.config, work.subject)
-        if prepared.config.auth not in RENEWABLE:
+        credentials.forget(prepared.config, work)
+        if prepared.config.auth not in RENEWABLE and not end_user_settings.uses_own_keys(prepared.config):
             return response, prepared
-        renewed = self.authorize(work, prepared)
+        renewed = self.authorize(work, prepared)  # raises an error for the user if it was their own key
         return _send_signed(renewed), renewed
 
 

@@ -26,6 +26,7 @@ class _Administrator:
 
     deadline: Deadline
     subject: str = ""
+    client_id: int = 0
 
 
 def list_server(connection: Connection) -> McpListing:

@@ -12,6 +12,7 @@ from core.http.async_client import AsyncCall
 from core.server.thread_pool import lend_thread
 from gateway.contracts.errors import GatewayError
 from gateway.contracts.user_questions import GivenAnswers, InputRequired, UserAnswer, UserQuestion
+from gateway.credentials import end_user_settings
 from gateway.executors.base import UpstreamCall, UpstreamResponse
 from gateway.executors.mcp import call_errors, definition_check, running_calls, tool_result, waiting_calls
 from gateway.executors.mcp.prepared_tool import PreparedTool
@@ -54,7 +55,7 @@ def _call(work: UpstreamCall, prepared: PreparedTool, authorize: Callable[[], Pr
     call = _send(work, prepared)
     if call.result is None and call.may_repeat(is_write=prepared.is_write) and not _is_waiting_call(work):
         if call.exchange.status == 401:
-            credentials.forget(prepared.config, work.subject)
+            credentials.forget(prepared.config, work)
             prepared = authorize()
         call = _send(work, prepared)
     return call
@@ -133,7 +134,8 @@ def _start_or_continue(work: UpstreamCall, prepared: PreparedTool) -> RunningCal
         if running is not None:
             running.answer(_get_only_answer(answers))
         return running
-    owner = None if prepared.config.has_shared_sessions else work.client_subject
+    is_shared = prepared.config.has_shared_sessions and not end_user_settings.uses_own_keys(prepared.config)
+    owner = None if is_shared else work.client_subject
     return running_calls.start_call(_build_call(prepared, answers), prepared.config, owner)
 
 

@@ -18,10 +18,12 @@ from urllib.parse import quote, quote_plus, unquote_plus, urlsplit, urlunsplit
 
 import orjson
 from django.conf import settings
+from django.utils import timezone
 
 from core.database.deadlines import Deadline
-from gateway.credentials import connection_secrets, token_endpoint, user_grants
+from gateway.credentials import connection_secrets, end_user_settings, token_endpoint, user_grants, user_keys
 from gateway.credentials.connection_secrets import get_origin
+from gateway.credentials.user_keys import EnteredKey
 from gateway.executors.base import UpstreamCall
 from gateway.models import ConnectionSecret
 from registry.catalog.connections import ConnectionConfig
@@ -89,14 +91,17 @@ class CredentialsCaller(Protocol):
     def subject(self) -> str: ...
 
     @property
+    def client_id(self) -> int: ...
+
+    @property
     def deadline(self) -> Deadline: ...
 
 
 def apply_credentials(request: BuiltRequest, caller: CredentialsCaller, config: ConnectionConfig) -> BuiltRequest:
     """Return the request with the credentials of its connection. Nothing is sent to the upstream.
 
-    Raises InternalError (503 not_configured), PermissionDeniedError (sign_in_required, subject_required) or
-    UpstreamUnreachableError if there is no token.
+    Raises InternalError (503 not_configured), PermissionDeniedError (sign_in_required, key_required, subject_required)
+    or UpstreamUnreachableError if there is no token.
     """
     if get_origin(request.url) != get_origin(config.base_url):  # a bug: paths must not choose the host
         raise RuntimeError("A request would leave the origin of its connection.")
@@ -107,33 +112,41 @@ def apply_credentials(request: BuiltRequest, caller: CredentialsCaller, config: 
     return _apply_subject(signed, caller, config)
 
 
-def forget(config: ConnectionConfig, subject: str = "") -> None:
-    """Mark the token of a connection to be fetched again: the upstream answered 401.
-
-    `subject` is the end user of the call, whose token it was if end users sign in.
-    """
+def forget(config: ConnectionConfig, work: UpstreamCall) -> None:
+    """Mark the token of a connection to be fetched again, or the end user's own key as refused: the answer was 401."""
     if config.auth == Connection.Auth.CLIENT_CREDENTIALS:
         token_endpoint.forget_token(config)
-    elif config.auth == Connection.Auth.USER_OAUTH and subject:
-        user_grants.expire_token(config, subject)
+    elif config.auth == Connection.Auth.USER_OAUTH and work.subject:
+        user_grants.expire_token(config, work.subject)
+    elif end_user_settings.uses_own_keys(config):
+        user_keys.mark_refused(
+            config, client_id=work.client_id, subject=work.subject, sent_at=work.at, at=timezone.now()
+        )
 
 
 def _apply_nothing(request: BuiltRequest, _: CredentialsCaller, __: ConnectionConfig) -> BuiltRequest:
     return request
 
 
-def _apply_bearer(request: BuiltRequest, _: CredentialsCaller, config: ConnectionConfig) -> BuiltRequest:
-    token = connection_secrets.read_secret(config, ConnectionSecret.Name.TOKEN)
+def _read_key(caller: CredentialsCaller, config: ConnectionConfig, name: ConnectionSecret.Name) -> EnteredKey:
+    """Return the end user's own key if the connection takes these, else its secret."""
+    if end_user_settings.uses_own_keys(config):
+        return user_keys.read_key(config, client_id=caller.client_id, subject=caller.subject)
+    return EnteredKey(connection_secrets.read_secret(config, name), config.username)
+
+
+def _apply_bearer(request: BuiltRequest, caller: CredentialsCaller, config: ConnectionConfig) -> BuiltRequest:
+    token = _read_key(caller, config, ConnectionSecret.Name.TOKEN).secret
     return set_header(request, "Authorization", f"Bearer {token}")
 
 
-def _apply_basic(request: BuiltRequest, _: CredentialsCaller, config: ConnectionConfig) -> BuiltRequest:
-    password = connection_secrets.read_secret(config, ConnectionSecret.Name.PASSWORD)
-    return set_header(request, "Authorization", token_endpoint.build_basic_header(config.username, password))
+def _apply_basic(request: BuiltRequest, caller: CredentialsCaller, config: ConnectionConfig) -> BuiltRequest:
+    password, username = _read_key(caller, config, ConnectionSecret.Name.PASSWORD)
+    return set_header(request, "Authorization", token_endpoint.build_basic_header(username, password))
 
 
-def _apply_api_key(request: BuiltRequest, _: CredentialsCaller, config: ConnectionConfig) -> BuiltRequest:
-    key = connection_secrets.read_secret(config, ConnectionSecret.Name.KEY)
+def _apply_api_key(request: BuiltRequest, caller: CredentialsCaller, config: ConnectionConfig) -> BuiltRequest:
+    key = _read_key(caller, config, ConnectionSecret.Name.KEY).secret
     return _SET_KEY[config.key_in](request, config.key_name, key)
 
 

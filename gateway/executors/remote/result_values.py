@@ -12,7 +12,8 @@ from django.db.models import Count, Min, Sum
 from django.utils import timezone
 
 from core.text.lenient_json import MAX_VALUES, LenientReader, NotJSON, TooManyJSONValues
-from gateway.contracts.errors import GatewayError, NotFoundError, PermissionDeniedError
+from gateway.contracts.errors import GatewayError, InvalidRequestError, NotFoundError, PermissionDeniedError
+from gateway.credentials import end_user_settings
 from gateway.executors.base import UpstreamCall, UpstreamResponse
 from gateway.models import StoredFile
 from registry.text import cleanup
@@ -89,10 +90,14 @@ def load_file(work: UpstreamCall, file_id: str) -> FileContent:
     file = find_file(file_id, client_id=work.client_id, subject=work.subject, at=timezone.now())
     if file is None:
         raise NotFoundError(
-            "There is no stored file with this id, or it has expired. Send the id of a file that an op returned.",
+            "There is no stored file with this id, or it has expired. Send the id of a file that was uploaded or "
+            "that an op returned.",
             reason="file_not_found",
             help_path=work.op.op,
         )
+    rules = end_user_settings.get_rules(work.op.connection)
+    if refusal := rules.explain_file_refusal(file.content_type, file.size):
+        raise InvalidRequestError(refusal, reason="file_refused")
     return file.name, file.content_type, bytes(file.content)
 
 
@@ -111,13 +116,21 @@ def store_file(work: UpstreamCall, name: str, content_type: str, content: bytes)
     if not work.client_id:
         return described
     at = timezone.now()
-    if (error := _find_quota_error(work, len(content), at)) is not None:
+    if (error := find_quota_error(work.client_id, work.subject, len(content), at)) is not None:
+        error.help_path = work.op.op
         if not work.op.is_write:
             raise error
         return described | {"message": f"The file was not stored. {error}"}
+    return create_file(work.client_id, work.subject, name=name, content_type=content_type, content=content, at=at)
+
+
+def create_file(
+    client_id: int, subject: str, *, name: str, content_type: str, content: bytes, at: datetime
+) -> dict[str, Any]:
+    """Store a file of a client's subject and return its description: {id, name, content_type, size, url}."""
     file = StoredFile.objects.create(
-        client_id=work.client_id,
-        subject=work.subject,
+        client_id=client_id,
+        subject=subject,
         name=clean_name(name),
         content_type=content_type if _CONTENT_TYPE.fullmatch(content_type) else "application/octet-stream",
         content=content,
@@ -125,6 +138,11 @@ def store_file(work: UpstreamCall, name: str, content_type: str, content: bytes)
         created_at=at,
         expires_at=at + timedelta(hours=settings.GATEWAY_FILE_HOURS),
     )
+    return describe_stored_file(file)
+
+
+def describe_stored_file(file: StoredFile) -> dict[str, Any]:
+    """Return the description of a stored file, without its content: {id, name, content_type, size, url}."""
     return {
         "id": str(file.id),
         "name": file.name,
@@ -140,8 +158,9 @@ def remove_files(file_ids: Iterable[str]) -> None:
         StoredFile.objects.filter(pk__in=keys).delete()
 
 
-def _find_quota_error(work: UpstreamCall, size: int, at: datetime) -> PermissionDeniedError | None:
-    files = StoredFile.objects.filter(client_id=work.client_id, subject=work.subject, expires_at__gt=at)
+def find_quota_error(client_id: int, subject: str, size: int, at: datetime) -> PermissionDeniedError | None:
+    """Return the error for a file that a client's subject has no room for; None if there is room."""
+    files = StoredFile.objects.filter(client_id=client_id, subject=subject, expires_at__gt=at)
     used = files.aggregate(count=Count("*"), size=Sum("size", default=0), first=Min("expires_at"))
     if used["count"] < MAX_FILES and used["size"] + size <= MAX_TOTAL_BYTES:
         return None
@@ -152,7 +171,6 @@ def _find_quota_error(work: UpstreamCall, size: int, at: datetime) -> Permission
         f"expires at {expires:%Y-%m-%d %H:%M} UTC; call again then.",
         status=429,
         reason="file_quota",
-        help_path=work.op.op,
         headers={"Retry-After": str(seconds)},
     )
 

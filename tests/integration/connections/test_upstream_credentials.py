@@ -214,7 +214,7 @@ def test_a_token_is_fetched_anew_when_it_is_refused_or_about_to_expire(upstream:
     upstream.issued = {"expires_in": "3600"}
     assert upstream.send(config).headers["authorization"] == "Bearer canary-access-2"
 
-    credentials.forget(config)
+    credentials.forget(config, build_call())
 
     assert upstream.send(config).headers["authorization"] == "Bearer canary-access-3"
     assert len(upstream.token_requests) == 3
@@ -287,7 +287,7 @@ def test_an_expired_grant_is_renewed_and_keeps_its_refresh_token(upstream: OAuth
 
     assert upstream.send(config).headers["authorization"] == "Bearer canary-access-1"
     assert upstream.token_requests[0].form == {"grant_type": "refresh_token", "refresh_token": "canary-refresh-0"}
-    credentials.forget(config, "ana")
+    credentials.forget(config, build_call(subject="ana"))
     upstream.issued = {"refresh_token": "canary-refresh-1", "expires_in": 5}
     upstream.send(config)
     upstream.send(config)
@@ -440,7 +440,7 @@ def test_no_secret_is_in_a_log_an_error_a_page_or_an_export(
         store_grant()
         upstream.send(config)
         upstream.refusal = "invalid_grant"
-        credentials.forget(config, "ana")
+        credentials.forget(config, build_call(subject="ana"))
         get_error(upstream.connect(auth=auth, base_url="http://127.0.0.1:1"))  # it looks for canaries, too
         upstream.refusal = ""
         token_endpoint.clear_tokens()

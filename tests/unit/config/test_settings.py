@@ -56,6 +56,7 @@ INVALID = [
     ("GATEWAY_SSO_TRUSTS_EMAIL", "maybe", "is 'maybe'; set it to true or false."),
     ("GATEWAY_OAUTH", "maybe", "is 'maybe'; set it to true or false."),
     ("GATEWAY_OAUTH_CLIENT", "my client", "is 'my client'; set it to a name without spaces, such as mcp."),
+    ("GATEWAY_FILE_MAX_BYTES", "20MB", "is '20MB'; set it to a whole number from 1000 to 100000000, such as 20000000."),
     ("GATEWAY_FILE_HOURS", "0", "is '0'; set it to a whole number from 1 to 876000, such as 24."),
     ("ALLOWED_HOSTS", "", "is not set"),
     ("ALLOWED_HOSTS", "https://acme.com", "contains 'https://acme.com'"),
