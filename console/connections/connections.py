@@ -18,15 +18,15 @@ from unfold.widgets import UnfoldAdminTextareaWidget
 
 from console import chat_links
 from console.access.switches import SwitchableMixin
-from console.connections import figures, import_pages
+from console.connections import end_users, figures, import_pages
 from console.connections.connection_test import run_test
+from console.connections.end_users import ConnectionForm
 from console.connections.import_pages import ImportPagesMixin
 from console.connections.secrets import ConnectionSecretInline, describe_secrets
 from console.log_pages import AuditedAdmin
-from core.admin import base
 from gateway.credentials import connection_secrets
 from gateway.executors.remote import connection_guards
-from gateway.models import ConnectionSecret, UserGrant
+from gateway.models import ConnectionSecret
 from registry.catalog import switches
 from registry.catalog.connections import ConnectionConfig
 from registry.imports import definitions, drift
@@ -43,12 +43,14 @@ Auth, SubjectAs, Transport = Connection.Auth, Connection.SubjectAs, Connection.T
 # Needed only if requests are sent.
 _REQUEST_FIELDS = tuple(
     """
-    base_url headers auth subject_as username key_in key_name more_keys token_url authorize_url client_id scopes
+    base_url headers auth has_user_keys subject_as username key_in key_name more_keys token_url authorize_url client_id
+    scopes
     subject_header
 """.split()
 )
 _LIMITS = ("max_in_flight", "max_response_kb", "check_every")
-HTTP_FIELDS = (*_REQUEST_FIELDS, *_LIMITS, "idempotency_header", "document_url", "is_pinned")
+_FILE_LIMITS = ("max_file_kb", "file_types")
+HTTP_FIELDS = (*_REQUEST_FIELDS, *_LIMITS, *_FILE_LIMITS, "idempotency_header", "document_url", "is_pinned")
 MCP_FIELDS = (*_REQUEST_FIELDS, *_LIMITS, "transport", "command", "shares_sessions")
 
 # By the column that chooses: the columns that each choice needs.
@@ -62,9 +64,9 @@ NEEDED_FIELDS: dict[str, dict[str, tuple[str, ...]]] = {
     "transport": {Transport.HTTP: _REQUEST_FIELDS, Transport.SSE: _REQUEST_FIELDS, Transport.STDIO: ("command",)},
     "auth": {
         Auth.NONE: (),
-        Auth.BEARER: (),
-        Auth.BASIC: ("username",),
-        Auth.API_KEY: ("key_in", "key_name"),
+        Auth.BEARER: ("has_user_keys",),
+        Auth.BASIC: ("username", "has_user_keys"),
+        Auth.API_KEY: ("key_in", "key_name", "has_user_keys"),
         Auth.CLIENT_CREDENTIALS: ("token_url", "client_id", "scopes"),
         Auth.USER_OAUTH: ("token_url", "authorize_url", "client_id", "scopes"),
     },
@@ -83,6 +85,7 @@ _AUTHENTICATION = (
     {
         "fields": [
             "auth",
+            "has_user_keys",
             ("key_in", "key_name"),
             "username",
             ("token_url", "authorize_url"),
@@ -100,7 +103,16 @@ FIELDSETS: dict[str, list[Any]] = {
         ("Service", {"fields": ["base_url", "headers"]}),
         _AUTHENTICATION,
         _END_USERS,
-        ("Limits", {"fields": [("max_in_flight", "max_response_kb"), "idempotency_header"]}),
+        (
+            "Limits",
+            {
+                "fields": [
+                    ("max_in_flight", "max_response_kb"),
+                    ("max_file_kb", "file_types"),
+                    "idempotency_header",
+                ]
+            },
+        ),
         ("Changes upstream", {"fields": [("document_url", "check_every"), "is_pinned"]}),
     ],
     Connection.Kind.MCP: [
@@ -124,7 +136,7 @@ def read_audit_values(connection: Connection) -> dict[str, Any]:
     names = AUDITED_FIELDS if connection.is_remote else ("name", "kind")
     rows = ConnectionSecret.objects.filter(connection=connection).order_by("name")
     secrets = {f"secret {row.name}": _describe_secret(row) for row in rows}
-    return {name: getattr(connection, name) for name in names} | secrets
+    return {name: getattr(connection, name) for name in names} | secrets | end_users.read_audit_values(connection)
 
 
 def _describe_secret(row: ConnectionSecret) -> str:
@@ -164,6 +176,7 @@ class ConnectionChangeList(ChangeList):
 @admin.register(Connection)
 class ConnectionAdmin(AuditedAdmin, SwitchableMixin, ImportPagesMixin):
     empty = "Ops run through connections. Import a service, or load the shipped ops with load_catalog."
+    form = ConnectionForm
     audit_kind = "connection"
     switch_kind, switch_name = Switch.Kind.CONNECTION, "name"
     list_display = ["name", "kind", "op_count", "calls", "failures", "p95", "imported", "credentials", "state"]
@@ -267,6 +280,7 @@ class ConnectionAdmin(AuditedAdmin, SwitchableMixin, ImportPagesMixin):
     def save_model(self, request: HttpRequest, obj: Connection, form: Any, change: bool) -> None:
         """Save a connection. A new name changes the entries of its ops, so mark them as updated."""
         super().save_model(request, obj, form, change)
+        end_users.store_settings(obj, form.cleaned_data)
         if "name" in form.changed_data:
             obj.ops.update(updated_at=timezone.now())
 
@@ -352,21 +366,3 @@ class ConnectionAdmin(AuditedAdmin, SwitchableMixin, ImportPagesMixin):
 def _link_count(url: str, count: int, *, style: str) -> str:
     """Return a number as a link to the calls that it counts."""
     return format_html('<a href="{}" class="{}">{}</a>', url, style, f"{count:,}") if count else "0"
-
-
-@admin.register(UserGrant)
-class UserGrantAdmin(base.ModelAdmin[UserGrant]):
-    empty = "No end user has signed in to an upstream. They do so when an op first needs it."
-    list_display = ["subject", "connection", "expires_at", "created_at"]
-    list_filter = ["connection"]
-    list_select_related = ["connection"]
-    search_fields = ["subject", "connection__name"]
-    fields = ["subject", "connection", "scopes", "expires_at", "created_at", "updated_at"]
-    has_history = False
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: UserGrant | None = None) -> bool:
-        """Only deletion is allowed: the end user then has to sign in again."""
-        return False

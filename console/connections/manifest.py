@@ -23,7 +23,11 @@ MANIFEST = Manifest(
             section="Connections",
             place=1,
             guide="connect",
-            pages=[ModelList("Connections", "registry.Connection"), ModelList("User grants", "gateway.UserGrant")],
+            pages=[
+                ModelList("Connections", "registry.Connection"),
+                ModelList("User grants", "gateway.UserGrant"),
+                ModelList("Own keys", "gateway.UserKey"),
+            ],
         ),
     ],
 )

@@ -30,6 +30,7 @@ HOW_TO_SEND = (
 _CONTENT_TYPE = re.compile(r"[\w.+-]{1,80}/[\w.+-]{1,80}(\s*;\s*charset=[\w-]{1,30})?", re.ASCII)
 
 COMPONENTS: dict[str, Any] = {
+    "FileUpload": build_object({"file": {"type": "string", "format": "binary"}}),
     "StoredFile": build_object(
         {
             "id": {**TEXT, "format": "uuid"},
@@ -45,10 +46,10 @@ file_upload = describe_endpoint(
     id="upload_file",
     summary="Upload a file for ops to take",
     body=None,
-    answers={201: OpenApiResponse(build_ref("StoredFile"), description="The file is stored.")},
+    answers={200: OpenApiResponse(build_ref("StoredFile"), description="The file is stored.")},
 )
-FORM_BODY = {
-    MULTIPART: build_object({"file": {"type": "string", "format": "binary"}}),
+UPLOAD_BODY = {
+    MULTIPART: build_ref("FileUpload"),
     "application/octet-stream": {"type": "string", "format": "binary"},
 }
 file_download = describe_endpoint(
@@ -78,7 +79,7 @@ class FilesView(GatewayView):
     def get_max_body_bytes(self) -> int:
         return get_max_upload_bytes()
 
-    @extend_schema(request=FORM_BODY)
+    @extend_schema(request=UPLOAD_BODY)
     @file_upload
     def post(self, request: Request) -> HttpResponse:
         caller = self.require_caller()
@@ -86,7 +87,7 @@ class FilesView(GatewayView):
         stored = uploads.store_upload(
             caller.key.client_id, caller.subject, name=name, content_type=content_type, content=content
         )
-        return render_envelope(stored, 201, {"Location": stored["url"]})
+        return render_envelope(stored, 200)
 
 
 class FileView(GatewayView):

@@ -19,7 +19,7 @@ from rest_framework.request import Request
 
 from core import manifest
 from core.admin.page_parts import PLAIN_PAGE_POLICY, is_browser
-from gateway.api import batches, connect_links, endpoint_docs, events, exec, files, help, releases, toolset
+from gateway.api import batches, connect_link, endpoint_docs, events, exec, files, help, releases, toolset
 from gateway.api.base import JSON_CONTENT_TYPE, PublicView
 from gateway.api.reports import experiments
 from gateway.api.reports import schemas as report_schemas
@@ -38,7 +38,7 @@ COMPONENTS: dict[str, Any] = {
     **toolset.TELEMETRY_COMPONENTS,
     **events.COMPONENTS,
     **files.COMPONENTS,
-    **connect_links.COMPONENTS,
+    **connect_link.COMPONENTS,
     **report_schemas.COMPONENTS,
     **experiments.COMPONENTS,
 }

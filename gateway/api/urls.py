@@ -1,7 +1,7 @@
 from django.urls import path
 
 from gateway.api.batches import BatchStatusView, BatchView
-from gateway.api.connect_links import ConnectLinksView
+from gateway.api.connect_link import ConnectLinkView
 from gateway.api.events import EventsView
 from gateway.api.exec import AnswersView, ExecView
 from gateway.api.files import FilesView, FileView
@@ -18,7 +18,7 @@ urlpatterns = [
     path("batch", BatchView.as_view(), name="batch"),
     path("batches/<uuid:id>", BatchStatusView.as_view(), name="batch_status"),
     path("discover/<slug:name>", DiscoverView.as_view(), name="discover"),
-    path("connect-links", ConnectLinksView.as_view(), name="connect_links"),
+    path("connect-link", ConnectLinkView.as_view(), name="connect_link"),
     path("toolset", ToolsetView.as_view(), name="toolset"),
     path("toolset/<str:id>/escalate", EscalationView.as_view(), name="escalate"),
     path("telemetry", TelemetryView.as_view(), name="telemetry"),

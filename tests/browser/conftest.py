@@ -32,6 +32,7 @@ from gateway.models import (
     StoredFile,
     UsedConfirmation,
     UserGrant,
+    UserKey,
 )
 from notifications import outbox
 from notifications.outbox import OutgoingMessage
@@ -198,6 +199,13 @@ def create_remote_rows(at: datetime) -> None:
     """Create a sign-in of an end user at a service, and a file that an op answered."""
     crm = Connection.objects.create(name="crm", kind="http", base_url="https://crm.example.com")
     UserGrant.objects.create(connection=crm, subject="demo-user", access_token="x")
+    UserKey.objects.create(
+        connection=crm,
+        client=Client.objects.order_by("pk")[0],
+        subject="demo-user",
+        secret="x",
+        entered_at=timezone.now(),
+    )
     StoredFile.objects.create(
         client=Client.objects.order_by("pk")[0],
         name="invoice.csv",

@@ -38,6 +38,7 @@ from gateway.models import (
     StoredFile,
     UsedConfirmation,
     UserGrant,
+    UserKey,
 )
 from notifications import outbox
 from notifications.outbox import OutgoingMessage
@@ -148,6 +149,9 @@ def row_of_every_model(api: Api) -> None:
     assert connection is not None
     UserGrant.objects.create(connection=connection, subject="ana", access_token="x")
     now = timezone.now()
+    UserKey.objects.create(
+        connection=connection, client=Client.objects.get(), subject="ana", secret="x", entered_at=now
+    )
     StoredFile.objects.create(
         client=Client.objects.get(),
         name="a.txt",

@@ -4,7 +4,9 @@ from collections.abc import Callable, Iterator
 from datetime import timedelta
 from typing import Any
 
+import pytest
 from django.conf import settings as configured
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.http import HttpResponse
 from django.test import Client as HttpClient
 from django.urls import URLPattern, URLResolver, get_resolver
@@ -25,6 +27,9 @@ TOOLSET = "<toolset id>"  # replaced by a real id before a request
 REPORTS = [f"api/v1/reports/{name}" for name in ("compare", "misses", "ops", "overview")]
 REPORTS += ["api/v1/experiments", "api/v1/experiments/<int:id>"]
 
+# A body that is a file and no JSON.
+UPLOAD = {"file": "a form"}
+
 # Routes that need a key, each with a valid body, or None if it takes none.
 GUARDED: dict[str, dict[str, Any] | None] = {
     "api/v1/help": {"path": "root"},
@@ -38,12 +43,14 @@ GUARDED: dict[str, dict[str, Any] | None] = {
     "api/v1/telemetry": {"toolset": TOOLSET, "turn": "t1"},
     "api/v1/feedback": {"turn": "t1", "thumb": "up"},
     "api/v1/events": None,
+    "api/v1/connect-link": None,
+    "api/v1/files": UPLOAD,
     "api/v1/files/<uuid:id>": None,
     "api/v1/releases": None,
     "api/v1/releases/<slug:version>": None,
     **dict.fromkeys(REPORTS),
 }
-WITH_BODY = [route for route, body in GUARDED.items() if body is not None]
+WITH_BODY = [route for route, body in GUARDED.items() if body not in (None, UPLOAD)]
 
 # Routes without a key, and why that is safe.
 PUBLIC = {
@@ -68,6 +75,16 @@ PAGES = {
     "": "a redirect to the console, for browsers only; tests/integration/console/test_admin_error_pages.py",
     "account/": "the session of who has signed in; tests/integration/access/test_second_factor.py",
     "admin/": "Django's sessions, staff and permissions; tests/integration/console/test_admin.py opens them",
+    **dict.fromkeys(
+        [
+            "connect/user/",
+            "connect/user/open",
+            "connect/user/keys/<str:name>",
+            "connect/user/keys/<str:name>/delete",
+            "connect/user/sign-ins/<str:name>/delete",
+        ],
+        "a signed link, opened once, then a signed cookie; tests/integration/access/test_user_keys.py",
+    ),
     "connect/callback": "a signed state, valid once; tests/integration/access/test_user_sign_in.py",
     "connect/<str:name>": "a signed link; tests/integration/access/test_user_sign_in.py",
 }
@@ -82,6 +99,11 @@ PATH_PARAMETERS = {
     "<str:id>": TOOLSET,
 }
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "BREW")
+
+
+@pytest.fixture(autouse=True)
+def _gateway_url(settings: Any) -> None:
+    settings.GATEWAY_URL = "https://gateway.example.com"  # links for end users need it
 
 
 def iterate_routes(patterns: list[URLPattern | URLResolver], prefix: str = "") -> Iterator[tuple[str, Any]]:
@@ -110,6 +132,8 @@ def send_valid_request(api: Api, route: str) -> HttpResponse:
     body, address = GUARDED[route], build_address(route)
     if body is None:
         return api.http.get(address, headers=api.headers)
+    if body is UPLOAD:
+        return api.http.post(address, {"file": SimpleUploadedFile("a.txt", b"hello")}, headers=api.headers)
     if TOOLSET in address or TOOLSET in body.values():
         id = api.post("toolset", {"format": "openai"}).json().get("id", "nonsense")
         address = address.replace(TOOLSET, id)
@@ -147,6 +171,8 @@ def test_routes_accept_exactly_these_methods() -> None:
         "api/v1/telemetry": ["POST"],
         "api/v1/feedback": ["POST"],
         "api/v1/events": ["GET"],
+        "api/v1/connect-link": ["GET"],
+        "api/v1/files": ["POST"],
         "api/v1/files/<uuid:id>": ["GET"],
         "api/v1/releases": ["GET"],
         "api/v1/releases/<slug:version>": ["GET"],

@@ -17,8 +17,9 @@ from analytics.turns.models import Turn
 from audit import audit_log
 from audit.models import AuditEntry
 from chat.models import EventChunk, Message, ToolCall
+from gateway.credentials import user_keys
 from gateway.jobs import subject_data
-from gateway.models import ApiKey, BatchEntry, SignIn, StoredFile, UserGrant
+from gateway.models import ApiKey, BatchEntry, SignIn, StoredFile, UserGrant, UserKey
 from notifications.models import Notification
 from registry.models import Connection
 from tests.support.clients.api import Api
@@ -36,6 +37,7 @@ KINDS |= {
     "cohort",
     "audit_entry",
     "user_grants",
+    "user_keys",
     "sign_ins",
     "stored_files",
 }
@@ -56,6 +58,12 @@ def create_data(make_key: Any, subject: str) -> None:
     connection = Connection.objects.get(name="workspace")
     at = timezone.now()
     UserGrant.objects.create(connection=connection, subject=subject, access_token=f"token of {subject}")
+    client = ApiKey.objects.latest("pk").client
+    UserKey.objects.create(
+        connection=connection, client=client, subject=subject, secret=f"token of {subject}", entered_at=at
+    )
+    author = user_keys.get_audit_actor(subject)
+    audit_log.record_action("user_key", "workspace", AuditEntry.Action.ADDED, by=author, at=at)
     SignIn.objects.create(connection=connection, subject=subject, verifier="verifier", created_at=at)
     StoredFile.objects.create(
         client=ApiKey.objects.latest("pk").client, subject=subject, content=b"abc", size=3, created_at=at, expires_at=at

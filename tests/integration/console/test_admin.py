@@ -16,7 +16,7 @@ from analytics.events.stored_contents import StoredContents
 from analytics.reports.models import SavedView
 from analytics.rollout.models import Flag
 from gateway.access import key_verification
-from gateway.models import ApiKey, Client, Scope, UserGrant
+from gateway.models import ApiKey, Client, Scope, UserGrant, UserKey
 from registry.models import Switch
 from tests.support.clients.api import Api
 from tests.support.console.admin_models import MODELS, PROJECT_APPS, get_admin_url, run_action
@@ -41,7 +41,8 @@ def test_every_model_is_in_the_admin(label: str) -> None:
     inline = {"registry.PolicyRule", "registry.Example", "registry.OpAlias", "analytics.CohortRule"}
     inline |= {"registry.ReviewComment", "analytics.Alert"}  # alerts have a page of their own
     of_their_connection = {"registry.DocumentImport", "registry.UpstreamDefinition"}
-    of_their_connection |= {"gateway.ConnectionSecret", "gateway.SignIn"}  # on its page; short-lived
+    of_their_connection |= {"gateway.ConnectionSecret", "gateway.EndUserSettings"}  # on its page
+    of_their_connection |= {"gateway.SignIn", "gateway.OpenedLink"}  # short-lived
     of_their_experiments = {"analytics.ExperimentResult", "analytics.SubjectFigures"}
     of_their_users = {"chat.Conversation", "chat.Message", "chat.ToolCall", "chat.EventChunk"}
 
@@ -59,9 +60,9 @@ def test_search_and_add_page_of_a_model_open(
     add_page = admin_client.get(get_admin_url(model, "add"))
 
     assert search.status_code == 200
-    # Flags are declared in the code, end users sign in themselves, views are saved where they are shown, switches are
-    # set on the page of what they switch off, and there is one row of stored contents.
-    cannot_be_added = read_only or model in (Flag, UserGrant, SavedView, StoredContents, Switch)
+    # Flags are declared in the code, end users sign in and enter keys themselves, views are saved where they are shown,
+    # switches are set on the page of what they switch off, and there is one row of stored contents.
+    cannot_be_added = read_only or model in (Flag, UserGrant, UserKey, SavedView, StoredContents, Switch)
     assert add_page.status_code == (403 if cannot_be_added else 200)
     assert model._default_manager.exists() or model._meta.app_label not in PROJECT_APPS
 

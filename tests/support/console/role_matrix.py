@@ -51,7 +51,7 @@ MODELS_BY_ROLES = {
     ("AEPU", "", "AP", ""): ["analytics.Flag"],  # declared in the code
     ("AEPU", "", "A", ""): ["registry.Switch", "analytics.StoredContents"],  # added elsewhere
     ("AEPU", "A", "A", "A"): ["registry.Connection"],
-    ("AU", "", "", "A"): ["gateway.UserGrant"],
+    ("AU", "", "", "A"): ["gateway.UserGrant", "gateway.UserKey"],
     ("AEPU", "", "", "A"): ["analytics.SavedView"],  # people save and delete theirs on the pages that they filter
     CALLS: """
     notifications.Notification gateway.StoredFile gateway.SignedInApplication gateway.IdempotencyRecord

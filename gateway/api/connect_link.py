@@ -20,19 +20,19 @@ COMPONENTS: dict[str, Any] = {
 }
 
 
-class ConnectLinksView(GatewayView):
-    """connect-links: a link to the page of the end user."""
+class ConnectLinkView(GatewayView):
+    """connect-link: a link to the page of the end user."""
 
-    http_method_names = ["post"]
+    http_method_names = ["get", "head"]
     scope = Scope.EXEC_READ
 
     @describe_endpoint(
-        id="create_connect_link",
+        id="get_connect_link",
         summary="Get a link to the page where the end user manages their keys and sign-ins",
         body=None,
-        answers={201: OpenApiResponse(build_ref("ConnectLink"), description="The link. It opens once.")},
+        answers={200: OpenApiResponse(build_ref("ConnectLink"), description="The link. It opens once.")},
     )
-    def post(self, request: Request) -> HttpResponse:
+    def get(self, request: Request) -> HttpResponse:
         caller = self.require_caller()
         if not caller.subject:
             raise PermissionDeniedError(
@@ -45,4 +45,4 @@ class ConnectLinksView(GatewayView):
                 status=503,
                 reason="not_configured",
             )
-        return render_envelope({"url": url, "expires_in": user_links.MAX_AGE}, 201)
+        return render_envelope({"url": url, "expires_in": user_links.MAX_AGE}, 200)
