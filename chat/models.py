@@ -12,6 +12,7 @@ from core.background.leases import LeasedRow
 
 MAX_SUBJECT = 200  # as the gateway's
 MAX_TITLE = 60
+ATTACHED = "Attached files. An op that takes a file takes the id:"  # the heading above them, for the model
 
 # What the gateway accepts in the header Gateway-Subject.
 validate_subject = RegexValidator(
@@ -133,6 +134,12 @@ class Message(LeasedRow):
     reasoning = models.TextField(
         blank=True, default="", db_default="", help_text="What the model thought. Never sent to it again."
     )
+    files = models.JSONField(
+        blank=True,
+        default=list,
+        db_default=models.Value([], models.JSONField()),
+        help_text="That the user attached: [{id, name, content_type, size}]. The gateway has their contents.",
+    )
     cancel_requested = models.BooleanField(default=False)
     heartbeat_at = models.DateTimeField(null=True, blank=True, help_text="While a process of 0.1.0 runs the turn.")
     created_at = models.DateTimeField(default=timezone.now)
@@ -168,6 +175,16 @@ class Message(LeasedRow):
 
     def __str__(self) -> str:
         return f"{self.role} {self.position}"
+
+    @property
+    def text_for_model(self) -> str:
+        """The text as the model reads it: with the files that the user attached."""
+        if not self.files:
+            return self.text
+        lines = [
+            f"- {each['name']} ({each['content_type']}, {each['size']} bytes): {each['id']}" for each in self.files
+        ]
+        return "\n".join([self.text, "", ATTACHED, *lines])
 
 
 class ToolCall(models.Model):

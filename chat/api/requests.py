@@ -15,6 +15,7 @@ from chat.models import Message
 from core.text import json_text
 
 MAX_MESSAGE = 20_000
+MAX_FILES = 10  # of one message
 MAX_DECISIONS = 40  # as many as a turn has calls
 
 
@@ -52,6 +53,15 @@ class DecisionsField(serializers.ListField):
         return decisions
 
 
+class AttachedFileField(serializers.Serializer[Any]):
+    """A file that was uploaded, as the upload answered it. What else the answer has is left out."""
+
+    id = serializers.UUIDField()
+    name = serializers.RegexField(r"\A[^\x00-\x1f\x7f]{1,200}\Z")
+    content_type = serializers.RegexField(r"\A[\x21-\x7e ]{1,200}\Z")
+    size = serializers.IntegerField(min_value=0)
+
+
 class StreamRequest(serializers.Serializer[Any]):
     """A message, another answer to an earlier one, or decisions about calls of the conversation."""
 
@@ -62,6 +72,7 @@ class StreamRequest(serializers.Serializer[Any]):
     decisions = DecisionsField(required=False)
     replaces = serializers.UUIDField(required=False, allow_null=True)
     repeat_writes = serializers.BooleanField(required=False)
+    files = serializers.ListField(child=AttachedFileField(), max_length=MAX_FILES, required=False)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Check that there is something to answer."""
@@ -71,6 +82,8 @@ class StreamRequest(serializers.Serializer[Any]):
         for name, value in (("decision", decision), *attrs.items()):
             if name in ("decision", "decisions", "replaces") and value and not attrs.get("session_id"):
                 raise serializers.ValidationError(f"{name} needs session_id, its conversation.")
+        if attrs.get("files") and not attrs.get("message"):
+            raise serializers.ValidationError("files needs message, which says what to do with them.")
         return attrs | {"decisions": [decision] if decision else decisions}
 
 

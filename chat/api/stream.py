@@ -87,6 +87,7 @@ def start(identity: Identity, body: Mapping[str, Any], session_id: str | None, *
         ],
         replaces=str(body["replaces"]) if body.get("replaces") else None,
         repeats_writes=body.get("repeat_writes", False),
+        files=[dict(each, id=str(each["id"])) for each in body.get("files", ())],
         at=datetime.now(UTC),
     )
     return turn_runner.run_in_thread(new, identity.credentials).turn_id

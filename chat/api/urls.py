@@ -1,6 +1,6 @@
 from django.urls import path
 
-from chat.api import ag_ui, ai_sdk, conversations, stream
+from chat.api import ag_ui, ai_sdk, conversations, files, stream
 
 urlpatterns = [
     path("stream", stream.stream, name="chat_stream"),
@@ -9,6 +9,7 @@ urlpatterns = [
     path("sessions/<uuid:session_id>/cancel", conversations.cancel_turn, name="chat_cancel"),
     path("sessions/<uuid:session_id>/version", conversations.show_version, name="chat_version"),
     path("sessions/<uuid:session_id>/export", conversations.export_conversation, name="chat_export"),
+    path("files", files.upload_file, name="chat_files"),
     path("suggestions", conversations.list_suggestions, name="chat_suggestions"),
     path("sessions/<uuid:session_id>/messages/<uuid:message_id>/feedback", conversations.rate_answer, name="chat_rate"),
     path("ag-ui", ag_ui.run_agent, name="chat_ag_ui"),

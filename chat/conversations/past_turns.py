@@ -94,9 +94,9 @@ def load_past_turns(
                 learn(call.envelope)
         else:
             turns.append(
-                build_past_turn(message.text, last_answer, reply=reply)
+                build_past_turn(message.text_for_model, last_answer, reply=reply)
                 if last_answer is not None
-                else PastTurn(message.text, (), "")
+                else PastTurn(message.text_for_model, (), "")
             )
             last_answer, reply = None, message.text
     if last_answer is not None:

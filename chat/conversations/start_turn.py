@@ -70,10 +70,12 @@ def start_turn(
     creates: bool = False,
     replaces: str | None = None,
     repeats_writes: bool = False,
+    files: Sequence[Mapping[str, Any]] = (),
 ) -> NewTurn:
     """Store the messages of a new turn. Without a session there is a new conversation; with `creates` it gets that id.
 
-    `replaces` is the id of a question: with a message it is edited, without one it gets another answer.
+    `replaces` is the id of a question: with a message it is edited, without one it gets another answer. An edited
+    question keeps its files.
 
     Raises ApiError: 404 for a conversation of somebody else, 409 while a turn runs in it, if a decision comes too late
     or if what is replaced has written, 429 over a limit.
@@ -92,7 +94,7 @@ def start_turn(
                 else None
             )
             decisions = decisions or _read_typed_decisions(conversation, message)
-            question, turn = _add_messages(conversation, message, at, replaced)
+            question, turn = _add_messages(conversation, message, at, replaced, files)
     except IntegrityError:
         raise ApiError(409, "turn_running", versions.RUNNING) from None
     new_version = question if message and question else turn
@@ -127,12 +129,21 @@ def _get_or_create(
 
 
 def _add_messages(
-    conversation: Conversation, message: str, at: datetime, replaced: Replaced | None
+    conversation: Conversation,
+    message: str,
+    at: datetime,
+    replaced: Replaced | None,
+    files: Sequence[Mapping[str, Any]],
 ) -> tuple[Message | None, Message]:
     """Store the turn, after the user's message if there is one. Return the question of the turn, and the turn."""
     last = conversation.messages.order_by("-position").values_list("position", flat=True).first() or 0
     question = Message(
-        conversation=conversation, position=last + 1, role=Message.Role.USER, text=message, created_at=at
+        conversation=conversation,
+        position=last + 1,
+        role=Message.Role.USER,
+        text=message,
+        files=list(files) or (replaced.question.files if replaced else []),
+        created_at=at,
     )
     new = [question] if message else []
     turn = Message(

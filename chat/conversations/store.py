@@ -4,7 +4,6 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
-from django.db import connection
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from rest_framework import serializers
 
@@ -12,6 +11,7 @@ from chat.context.layers import CALENDAR, GLOBAL, PROJECT, TASK
 from chat.errors import ApiError
 from chat.events import event_writer
 from chat.models import Conversation, Message
+from core.database.locks import lock_name
 from core.text import lists
 
 
@@ -30,9 +30,7 @@ def get_conversation(subject: str, session_id: str) -> Conversation:
 
 def lock_subject(subject: str) -> None:
     """Let a subject's requests change conversations one after the other. On SQLite the transaction does that."""
-    if connection.vendor == "postgresql":
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"chat:{subject}"])
+    lock_name(f"chat:{subject}")
 
 
 def describe_conversation(conversation: Conversation) -> dict[str, Any]:

@@ -54,7 +54,7 @@ def describe_message(message: Message) -> dict[str, Any]:
         "created_at": message.created_at.isoformat(),
     }
     if message.role == Message.Role.USER:
-        return shared
+        return shared | {"files": message.files}
     return shared | {
         "reasoning": message.reasoning,
         "surface": message.surface,

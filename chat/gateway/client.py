@@ -17,6 +17,7 @@ MAX_BYTES = 8_000_000  # of an answer
 MAX_RETRIES = 2
 RETRY_SECONDS = 0.2  # doubles with each retry
 MAX_WAIT_SECONDS = 3.0  # that the gateway may ask for
+UPLOAD_SECONDS = 60.0
 CHECK_SECONDS = 5.0  # for the check of a key; a busy machine may take a few
 
 
@@ -165,6 +166,20 @@ class GatewayClient:
         if in_background:
             headers["prefer"] = "respond-async"
         content = orjson.dumps(body) if body is not None else None
+        return self._send(method, path, headers, content, seconds=seconds)
+
+    def send_file(self, content: bytes, *, content_type: str, disposition: str) -> GatewayAnswer:
+        """Store a file for the subject, and return the gateway's answer, whatever its status."""
+        headers = self._headers | {"content-type": content_type, "content-disposition": disposition}
+        return self._send("POST", "files", headers, content, seconds=UPLOAD_SECONDS)
+
+    def fetch_connect_link(self) -> str:
+        """Return a link to the page of the subject's keys and sign-ins. It opens once. Raises GatewayRefused."""
+        return str(self._require("GET", "connect-link", None)["url"])
+
+    def _send(
+        self, method: str, path: str, headers: dict[str, str], content: bytes | None, *, seconds: float
+    ) -> GatewayAnswer:
         url = f"{settings.CHAT_GATEWAY_URL}/api/v1/{path}"
         deadline = Deadline.after(milliseconds=int(seconds * 1000))
         for retry in range(retries + 1):

@@ -99,6 +99,7 @@ def build_context(subject: str, *, session_id: str | None, place: dict[str, Any]
         "model": llm.get_endpoint(llm.Tier(settings.CHAT_MODEL_TIER)).model.name if llm.is_configured() else "",
         "suggestions": SUGGESTIONS,
         "gateway_url": settings.GATEWAY_URL,  # empty: a proxy has both at one address
+        "max_file_bytes": settings.GATEWAY_FILE_MAX_BYTES,
         "vocabulary": {"past": wording.PAST},
     }
     if session_id is None:

@@ -40,6 +40,8 @@ def _render_message(message: Message) -> Iterator[str]:
     yield "## You" if message.role == Message.Role.USER else "## Assistant"
     if message.text.strip():
         yield message.text.strip()
+    if message.files:
+        yield "\n".join(f"- File: {each['name']}" for each in message.files)
     if written := wording.drop_repaired(message.written):
         yield "\n".join(f"- {wording.describe_write(operation)}" for operation in written)
     if error := (message.error or {}).get("message"):

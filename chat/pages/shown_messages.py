@@ -79,6 +79,7 @@ class ShownMessage:
     id: str
     is_question: bool
     text: str
+    files: Sequence[Mapping[str, Any]] = ()
     reasoning: str = ""
     state: str = ""
     pieces: tuple[Piece, ...] = ()
@@ -110,7 +111,7 @@ def show_messages(
     last_question = max((each.position for each in messages if each.role == Message.Role.USER), default=0)
     for message in messages:
         if message.role == Message.Role.USER:
-            row = ShownMessage(str(message.pk), True, message.text)
+            row = ShownMessage(str(message.pk), True, message.text, files=message.files)
         else:
             row = _show_answer(message, shown.names, zone, is_waiting=message.position > last_question)
         shown.messages.append(replace(row, versions=_show_versions(message.pk, versions.get(message.pk, ()))))

@@ -5,6 +5,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
+from chat.models import ATTACHED
 from chat.scripted_model.outcomes import ScriptedOutcome, read_outcomes
 
 _PROJECT = re.compile(r"\bThe user looks at the project ([^\n]{1,200})\n- Id: ([^\s]{1,36})")
@@ -71,7 +72,7 @@ def read_conversation(messages: list[dict[str, Any]]) -> ScriptedConversation:
         if role in ("system", "developer"):
             system.append(text)
         elif role == "user":
-            turns.append(ScriptedTurn(text))
+            turns.append(ScriptedTurn(text.partition(f"\n\n{ATTACHED}\n")[0]))  # the scripts take no files
         elif role == "assistant" and turns:
             turns[-1].text = text or turns[-1].text
             turns[-1].outcomes += _read_calls(message.get("tool_calls"), results)

@@ -231,7 +231,13 @@ class TurnRunner:
         )
         messages = [{"role": "system", "content": context.system_message}, *past]
         self._tell_context(toolset, [*context.describe(), layer])
-        return [*messages, {"role": "user", "content": question}] if question else messages
+        asked_question = asked.question if asked else self._new.question
+        if asked_question is None:
+            return messages
+        content = asked_question.text
+        if asked_question.files:
+            content = self._handles.shorten(asked_question.text_for_model)
+        return [*messages, {"role": "user", "content": content}]
 
     def _tell_context(self, toolset: Mapping[str, Any], layers: list[dict[str, Any]]) -> None:
         turn = self._turn

@@ -2,9 +2,9 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from io import BytesIO
-from typing import Any
+from typing import IO, Any
 
 from django.conf import settings
 from django.core.exceptions import DisallowedHost
@@ -15,12 +15,18 @@ from django.http.response import HttpResponseBase
 from chat.errors import ApiError
 from config.csp import DENY_ALL, HEADER
 from core import logs
+from core.server.thread_pool import TooManyCalls
+from core.server.uploads import BodyTooSlow, UploadLimit, receive_upload
 
 log = logging.getLogger(__name__)
 
 PREFIX = "/chat/api/"
 HEADERS = {HEADER: DENY_ALL, "X-Content-Type-Options": "nosniff", "Referrer-Policy": "same-origin"}
+UPLOAD_PATH = f"{PREFIX}files"
 BODY_SECONDS = 20.0  # in which a body must arrive
+
+# The page sends one file at a time, and behind a proxy all have one address.
+_uploads = UploadLimit(most=16, most_per_address=16)
 
 Receive = Callable[[], Awaitable[Mapping[str, Any]]]
 Send = Callable[[Mapping[str, Any]], Awaitable[None]]
@@ -59,11 +65,12 @@ class ChatApiHandler(ASGIHandler):
         await self._send(response, receive, send)
 
     async def _answer(self, scope: dict[str, Any], receive: Receive) -> HttpResponseBase:
-        try:
-            body = await asyncio.wait_for(_read_body(receive), BODY_SECONDS)
-        except TimeoutError:
-            raise ApiError(408, "too_slow", "The body did not arrive in time. Send it again.") from None
-        request, _ = self.create_request(scope, BytesIO(body))
+        is_upload = scope["path"] == UPLOAD_PATH and scope["method"] == "POST"
+        with await (_receive_upload(scope, receive) if is_upload else _receive_body(receive)) as body:
+            return await self._answer_body(scope, body)
+
+    async def _answer_body(self, scope: dict[str, Any], body: IO[bytes]) -> HttpResponseBase:
+        request, _ = self.create_request(scope, body)
         if request is None:
             raise ApiError(400, "invalid_request", "The address of the request is not UTF-8.")
         _check_origin(request)
@@ -100,18 +107,54 @@ def _check_origin(request: HttpRequest) -> None:
         raise ApiError(400, "https_required", "Use https://. Change this API key: it was sent unencrypted.")
 
 
-async def _read_body(receive: Receive) -> bytes:
-    """Return the body. Raises _ClientGone, and ApiError before it exceeds the limit of a request."""
-    body = bytearray()
+def _build_too_slow_error() -> ApiError:
+    return ApiError(408, "too_slow", "The body did not arrive in time. Send it again.")
+
+
+async def _receive_body(receive: Receive) -> IO[bytes]:
+    """Return the body in memory. Raises _ClientGone and ApiError."""
+    try:
+        return BytesIO(await asyncio.wait_for(_read_body(receive), BODY_SECONDS))
+    except TimeoutError:
+        raise _build_too_slow_error() from None
+
+
+async def _receive_upload(scope: Mapping[str, Any], receive: Receive) -> IO[bytes]:
+    """Return the body of an upload in a file. Raises _ClientGone and ApiError."""
+    length = dict(scope["headers"]).get(b"content-length", b"")
+    if not length.isdigit():
+        raise ApiError(411, "length_required", "Send the header Content-Length.")
+    if int(length) > settings.GATEWAY_FILE_MAX_BYTES:
+        limit = settings.GATEWAY_FILE_MAX_BYTES
+        raise ApiError(413, "too_large", f"The file is larger than {limit:,} bytes. Choose a smaller one.")
+    address = (scope.get("client") or ("",))[0]
+    try:
+        return await receive_upload(_iterate_body(receive), int(length), address=address, limit=_uploads)
+    except BodyTooSlow:
+        raise _build_too_slow_error() from None
+    except TooManyCalls:
+        raise ApiError(429, "rate_limited", "Too many uploads at a time. Try again soon.", retry_after=1) from None
+
+
+async def _iterate_body(receive: Receive) -> AsyncIterator[bytes]:
+    """Yield the body as it arrives. Raises _ClientGone."""
     while True:
         message = await receive()
         if message["type"] == "http.disconnect":
             raise _ClientGone
-        body += message.get("body", b"")
+        yield message.get("body", b"")
+        if not message.get("more_body", False):
+            return
+
+
+async def _read_body(receive: Receive) -> bytes:
+    """Return the body. Raises _ClientGone, and ApiError before it exceeds the limit of a request."""
+    body = bytearray()
+    async for chunk in _iterate_body(receive):
+        body += chunk
         if len(body) > settings.DATA_UPLOAD_MAX_MEMORY_SIZE:
             raise ApiError(413, "too_large", "The body is too large. Send less text.")
-        if not message.get("more_body", False):
-            return bytes(body)
+    return bytes(body)
 
 
 async def _cancel_when_gone(receive: Receive, task: "asyncio.Future[Any]") -> None:

@@ -62,7 +62,7 @@ class UserKeyForm(forms.Form):
             try:
                 user_keys.check_entered_key(self.connection, self.get_key())
             except InvalidSecret as error:
-                self.add_error(None, str(error))
+                self.add_error("secret", str(error))
         return cleaned
 
     def get_key(self) -> EnteredKey:

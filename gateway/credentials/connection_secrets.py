@@ -152,9 +152,9 @@ def check_secret(name: str, secret: str, *, may_refer: bool = True) -> None:
             raise InvalidSecret("Send env: and the name of a variable that begins with UPSTREAM_.")
         return
     if not secret or not secret.isprintable() or len(secret) > _MAX_LENGTH:
-        raise InvalidSecret(f"Send 1 to {_MAX_LENGTH} characters, without line breaks.")
+        raise InvalidSecret(f"Use 1 to {_MAX_LENGTH} characters, without line breaks.")
     if (name in _HEADER_VALUES or name.startswith("key:")) and not _VISIBLE.fullmatch(secret):
-        raise InvalidSecret("Send visible ASCII characters only, without spaces.")
+        raise InvalidSecret("Use visible ASCII characters only, without spaces.")
     if not encryption.is_configured():
         raise InvalidSecret(str(encryption.EncryptionNotConfigured()))
 

@@ -51,9 +51,9 @@ def read_key(config: ConnectionConfig, *, client_id: int, subject: str) -> Enter
         )
     row = _find_keys(config, client_id, subject).first()
     if row is None or row.origin != list_origins(config):
-        raise _build_required_error(config, client_id, subject, "has not entered a key for")
+        raise _build_required_error(config, client_id, subject, f"has not entered a key for {config.name}")
     if row.refused_at is not None:
-        raise _build_required_error(config, client_id, subject, "must replace the key that was refused by")
+        raise _build_required_error(config, client_id, subject, f"has a key that {config.name} refused")
     try:
         return EnteredKey(encryption.decrypt(row.secret), encryption.decrypt(row.username) if row.username else "")
     except DecryptionFailed:
@@ -135,7 +135,7 @@ def _build_required_error(config: ConnectionConfig, client_id: int, subject: str
     if not url:
         raise build_not_configured_error(config, "end users enter keys for it, and GATEWAY_URL is not set")
     error = PermissionDeniedError(
-        f"The end user {state} {config.name}; nothing was done. Give them the link in requires_user_action, which "
+        f"The end user {state}; nothing was done. Give them the link in requires_user_action, which "
         "opens once within 10 minutes, and send the call again when they have entered a key.",
         reason="key_required",
         details={

@@ -80,11 +80,8 @@ def store_upload(client_id: int, subject: str, *, name: str, content_type: str, 
         raise build_file_too_large_error()
     cleaned = result_values.clean_name(name)
     checked_type = check_type(cleaned, content_type, content)
-    at = timezone.now()
-    if error := result_values.find_quota_error(client_id, subject, len(content), at):
-        raise error
     return result_values.create_file(
-        client_id, subject, name=cleaned, content_type=checked_type, content=content, at=at
+        client_id, subject, name=cleaned, content_type=checked_type, content=content, at=timezone.now()
     )
 
 

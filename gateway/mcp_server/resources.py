@@ -1,4 +1,4 @@
-"""Groups as resources: their address is `gateway://help/<path>`, and their text is the help on that path."""
+"""Resources: the help on groups and ops, at `gateway://help/<path>`, and the files of the caller."""
 
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
@@ -12,6 +12,7 @@ from mcp_types import (
 
 from gateway.contracts.errors import ErrorCode, GatewayError
 from gateway.help import service
+from gateway.mcp_server import file_resources
 from gateway.mcp_server.caller_source import McpCall
 from gateway.mcp_server.errors import build_unknown_error
 from gateway.mcp_server.tool_calls import require_scope
@@ -43,7 +44,7 @@ def list_resources(call: McpCall) -> ListResourcesResult:
 
 
 def list_templates(_: McpCall) -> ListResourceTemplatesResult:
-    """Return the template under which each group and op can be read."""
+    """Return the templates under which each group and op, and each file, can be read."""
     template = ResourceTemplate(
         uri_template=TEMPLATE,
         name="help",
@@ -51,11 +52,14 @@ def list_templates(_: McpCall) -> ListResourceTemplatesResult:
         description="Path of a group or an op, such as those that the groups list",
         mime_type=JSON_TYPE,
     )
-    return ListResourceTemplatesResult(resource_templates=[template], ttl_ms=TTL_MS, cache_scope="private")
+    templates = [template, file_resources.TEMPLATE]
+    return ListResourceTemplatesResult(resource_templates=templates, ttl_ms=TTL_MS, cache_scope="private")
 
 
 def read_resource(call: McpCall, uri: str) -> ReadResourceResult:
-    """Return the help on a path. Raises MCPError for one that does not exist or that the caller cannot see."""
+    """Return the help on a path, or a file. Raises MCPError for what does not exist or the caller cannot see."""
+    if uri.startswith(file_resources.PREFIX):
+        return file_resources.read_file(call, uri)
     require_scope(call, Scope.HELP)
     if not uri.startswith(PREFIX):
         raise _build_unknown_resource_error(uri, [])

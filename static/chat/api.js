@@ -13,7 +13,7 @@ export class ApiProblem extends Error {
 }
 
 /** Send a request and return the response. Raises ApiProblem, and AbortError if the signal aborts it. */
-export async function send(method, path, { body, headers = {}, signal } = {}) {
+export async function send(method, path, { body, raw, headers = {}, signal } = {}) {
   const token = document.querySelector("[name=csrfmiddlewaretoken]").value;
   let response;
   try {
@@ -21,7 +21,7 @@ export async function send(method, path, { body, headers = {}, signal } = {}) {
       method,
       signal,
       headers: { ...headers, "X-CSRFToken": token, ...(body ? { "Content-Type": "application/json" } : {}) },
-      body: body ? JSON.stringify(body) : undefined,
+      body: raw ?? (body ? JSON.stringify(body) : undefined),
     });
   } catch (error) {
     if (error.name === "AbortError") throw error;
@@ -30,6 +30,20 @@ export async function send(method, path, { body, headers = {}, signal } = {}) {
   if (response.ok) return response;
   throw await readProblem(response);
 }
+
+/** Upload a file and return {id, name, content_type, size}. */
+export async function sendFile(file, signal) {
+  const headers = {
+    "Content-Type": file.type || "application/octet-stream",
+    "Content-Disposition": `attachment; filename*=UTF-8''${encodeURIComponent(file.name).replace(/['()*]/g, percentEncode)}`,
+  };
+  const response = await send("POST", "files", { raw: file, headers, signal });
+  const { id, name, content_type, size } = await response.json();
+  return { id, name, content_type, size };
+}
+
+/** encodeURIComponent leaves these as they are; in a header they have a meaning. */
+const percentEncode = (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`;
 
 export async function sendJson(method, path, body) {
   const response = await send(method, path, { body });

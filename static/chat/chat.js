@@ -25,14 +25,14 @@ export class Chat {
   }
 
   /** Send a message. If it is refused, its text goes back into the field. */
-  async send(text) {
+  async send(text, files = []) {
     if (this.stream) return;
-    const question = this.transcript.addQuestion(text);
-    const body = { message: text, ...(this.id ? { session_id: this.id } : { context: readData("place-data") }) };
+    const question = this.transcript.addQuestion(text, files);
+    const body = { message: text, ...(files.length ? { files } : {}), ...(this.id ? { session_id: this.id } : { context: readData("place-data") }) };
     const problem = await this.run((stream) => stream.start(body), { question, onAccepted: (title) => this.accept(title) });
     if (problem) {
       this.transcript.remove(question);
-      this.composer.restore(text);
+      this.composer.restore(text, files);
       this.explain(problem, { isTextKept: true, retry: () => this.composer.submit() });
     }
   }
@@ -57,7 +57,7 @@ export class Chat {
     const writes = this.transcript.listWrites(question);
     if (writes.length && !(await confirmRepeat(writes))) return;
     const putBack = this.transcript.takeOut(question, { isEdited: Boolean(text) });
-    const edited = text ? this.transcript.addQuestion(text) : null;
+    const edited = text ? this.transcript.addQuestion(text, listFiles(question)) : null; // it keeps its files
     const body = {
       session_id: this.id,
       replaces: question.dataset.message,
@@ -247,6 +247,9 @@ export class Chat {
     }
   }
 }
+
+/** Return the files that a question shows, by their names. */
+const listFiles = (question) => [...question.querySelectorAll(".question-files span")].map((each) => ({ name: each.textContent }));
 
 /** What helps after a refusal, by its code. */
 const REMEDIES = {

@@ -1,12 +1,13 @@
 /* The field for messages. What was typed is never lost: not if the server refuses it, and not on reload. */
 
 import { announce, showCountdown } from "./announcer.js";
+import { Attachments } from "./attachments.js";
 import { byId } from "./dom.js";
 
 const isTouch = matchMedia("(pointer: coarse)");
 
 export class Composer {
-  /** `onSend(text)`: the user sends what they typed. `onStop()`: they stop the answer. */
+  /** `onSend(text, files)`: the user sends what they typed and attached. `onStop()`: they stop the answer. */
   constructor({ conversationId, onSend, onStop }) {
     this.field = byId("message");
     this.sendButton = byId("send");
@@ -24,14 +25,16 @@ export class Composer {
     window.addEventListener("resize", () => this.update());
     this.field.addEventListener("keydown", (event) => this.noteKey(event));
     if (!this.field.value) this.field.value = sessionStorage.getItem(this.key) ?? "";
+    // After the text: what they change is stored with it.
+    this.attachments = new Attachments({ key: `${this.key}:files`, onChange: () => this.update() });
     this.update();
   }
 
   submit() {
     const text = this.field.value.trim();
-    if (!text || !this.canSend()) return;
+    if (!text || !this.canSend() || this.attachments.isPending) return;
     this.setText("");
-    this.onSend(text);
+    this.onSend(text, this.attachments.take());
   }
 
   canSend() {
@@ -39,7 +42,8 @@ export class Composer {
   }
 
   /** Put a refused message back, before any text typed since. */
-  restore(text) {
+  restore(text, files = []) {
+    this.attachments.restore(files);
     const rest = this.field.value.trim();
     this.setText(rest && rest !== text ? `${text}\n\n${rest}` : text);
     this.field.focus();
@@ -68,6 +72,7 @@ export class Composer {
   moveTo(conversationId) {
     sessionStorage.removeItem(this.key);
     this.key = `chat-draft:${conversationId}`;
+    this.attachments.moveTo(`${this.key}:files`);
     this.update();
   }
 
@@ -92,7 +97,8 @@ export class Composer {
     const text = this.field.value;
     this.sendButton.hidden = this.isRunning;
     this.stopButton.hidden = !this.isRunning;
-    this.sendButton.disabled = !text.trim() || !this.canSend();
+    const isPending = this.attachments?.isPending; // there are none yet while they are made
+    this.sendButton.disabled = !text.trim() || !this.canSend() || Boolean(isPending);
     this.field.style.height = "auto";
     this.field.style.height = `${this.field.scrollHeight}px`;
     if (text) sessionStorage.setItem(this.key, text);

@@ -16,7 +16,7 @@ const isPanel = document.body.classList.contains("panel");
 const transcript = new Transcript();
 const composer = new Composer({
   conversationId: document.body.dataset.conversation,
-  onSend: (text) => chat.send(text),
+  onSend: (text, files) => chat.send(text, files),
   onStop: () => chat.stop(),
 });
 const conversations = isPanel ? NO_CONVERSATIONS : new Conversations();

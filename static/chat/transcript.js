@@ -2,7 +2,7 @@
 
 import { Answer } from "./answer.js";
 import { leaveUndone, showForms } from "./card.js";
-import { byId, cloneTemplate } from "./dom.js";
+import { byId, cloneTemplate, createElement } from "./dom.js";
 
 const NEAR_END = 80; // pixels
 
@@ -20,8 +20,15 @@ export class Transcript {
     if (this.element.childElementCount) this.scrollToEnd();
   }
 
-  addQuestion(text) {
+  addQuestion(text, files = []) {
     const question = cloneTemplate("question-template");
+    const list = question.querySelector(".question-files");
+    list.hidden = !files.length;
+    for (const { name } of files) {
+      const chip = createElement("li", "chip");
+      chip.append(createElement("span", "", name));
+      list.append(chip);
+    }
     question.querySelector(".question-text").textContent = text;
     question.classList.add("is-new");
     this.element.append(question);

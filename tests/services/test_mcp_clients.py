@@ -201,7 +201,7 @@ def test_client_reads_resources_and_prompts_and_completes_paths(gateway: Gateway
     seen = gateway.use_over_http(use, mode=mode)
 
     assert "gateway://help/onto.task" in seen["resources"]
-    assert seen["templates"] == [template]
+    assert seen["templates"] == [template, "gateway://files/{id}"]
     assert '"onto.task.update"' in seen["resource"]
     assert seen["unknown"].code == INVALID_PARAMS
     assert "gateway://help/onto.task" in seen["unknown"].data["did_you_mean"]

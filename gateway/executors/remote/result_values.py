@@ -8,9 +8,11 @@ from typing import Any
 from uuid import UUID
 
 from django.conf import settings
+from django.db import transaction
 from django.db.models import Count, Min, Sum
 from django.utils import timezone
 
+from core.database.locks import lock_name
 from core.text.lenient_json import MAX_VALUES, LenientReader, NotJSON, TooManyJSONValues
 from gateway.contracts.errors import GatewayError, InvalidRequestError, NotFoundError, PermissionDeniedError
 from gateway.credentials import end_user_settings
@@ -116,33 +118,37 @@ def store_file(work: UpstreamCall, name: str, content_type: str, content: bytes)
     if not work.client_id:
         return described
     at = timezone.now()
-    if (error := find_quota_error(work.client_id, work.subject, len(content), at)) is not None:
+    try:
+        return create_file(work.client_id, work.subject, name=name, content_type=content_type, content=content, at=at)
+    except PermissionDeniedError as error:
         error.help_path = work.op.op
         if not work.op.is_write:
-            raise error
+            raise
         return described | {"message": f"The file was not stored. {error}"}
-    return create_file(work.client_id, work.subject, name=name, content_type=content_type, content=content, at=at)
 
 
 def create_file(
     client_id: int, subject: str, *, name: str, content_type: str, content: bytes, at: datetime
 ) -> dict[str, Any]:
-    """Store a file of a client's subject and return its description: {id, name, content_type, size, url}."""
-    file = StoredFile.objects.create(
-        client_id=client_id,
-        subject=subject,
-        name=clean_name(name),
-        content_type=content_type if _CONTENT_TYPE.fullmatch(content_type) else "application/octet-stream",
-        content=content,
-        size=len(content),
-        created_at=at,
-        expires_at=at + timedelta(hours=settings.GATEWAY_FILE_HOURS),
-    )
-    return describe_stored_file(file)
+    """Store a file of a client's subject and return its description: {id, name, content_type, size, url}.
 
-
-def describe_stored_file(file: StoredFile) -> dict[str, Any]:
-    """Return the description of a stored file, without its content: {id, name, content_type, size, url}."""
+    Raises PermissionDeniedError (429 file_quota) if the subject has reached its limit. Files that come at the same time
+    are stored one after the other, so that together they do not exceed it.
+    """
+    with transaction.atomic():
+        lock_name(f"files:{client_id}:{subject}")
+        if error := _find_quota_error(client_id, subject, len(content), at):
+            raise error
+        file = StoredFile.objects.create(
+            client_id=client_id,
+            subject=subject,
+            name=clean_name(name),
+            content_type=content_type if _CONTENT_TYPE.fullmatch(content_type) else "application/octet-stream",
+            content=content,
+            size=len(content),
+            created_at=at,
+            expires_at=at + timedelta(hours=settings.GATEWAY_FILE_HOURS),
+        )
     return {
         "id": str(file.id),
         "name": file.name,
@@ -158,7 +164,7 @@ def remove_files(file_ids: Iterable[str]) -> None:
         StoredFile.objects.filter(pk__in=keys).delete()
 
 
-def find_quota_error(client_id: int, subject: str, size: int, at: datetime) -> PermissionDeniedError | None:
+def _find_quota_error(client_id: int, subject: str, size: int, at: datetime) -> PermissionDeniedError | None:
     """Return the error for a file that a client's subject has no room for; None if there is room."""
     files = StoredFile.objects.filter(client_id=client_id, subject=subject, expires_at__gt=at)
     used = files.aggregate(count=Count("*"), size=Sum("size", default=0), first=Min("expires_at"))

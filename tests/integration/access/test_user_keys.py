@@ -255,7 +255,7 @@ def test_every_change_needs_the_csrf_token(api: Api, shop: HttpUpstream, browser
 
 WRONG = [
     ({"secret": ""}, "This field is required."),
-    ({"secret": "two words"}, "Send visible ASCII characters only, without spaces."),
+    ({"secret": "two words"}, "Use visible ASCII characters only, without spaces."),
     ({"secret": "x" * 10_001}, "at most 10000 characters"),
 ]
 

@@ -4,8 +4,10 @@ import json
 import re
 from collections.abc import Callable
 from typing import Any
+from uuid import uuid4
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import transaction
 from mcp_types import jsonrpc
 
@@ -281,6 +283,23 @@ def test_groups_are_resources(mcp: McpClient, version: str) -> None:
 
     assert json.loads(contents["text"]) == mcp.api.help("onto.task")
     assert client.ask("resources/templates/list")["resourceTemplates"][0]["uriTemplate"] == "gateway://help/{path}"
+
+
+def test_files_of_the_caller_are_resources(mcp: McpClient, make_key: Callable[..., str]) -> None:
+    def upload(name: str, content: bytes) -> str:
+        file = SimpleUploadedFile(name, content, content_type="")
+        stored = mcp.api.http.post("/api/v1/files", {"file": file}, headers=mcp.api.headers).json()
+        return f"gateway://files/{stored['id']}"
+
+    text, image = upload("a.csv", "ü,1".encode()), upload("a.gif", b"GIF89a\xff")
+
+    [contents] = mcp.ask("resources/read", {"uri": text})["contents"]
+    assert (contents["text"], contents["mimeType"]) == ("ü,1", "text/csv")
+    [contents] = mcp.ask("resources/read", {"uri": image})["contents"]
+    assert (contents["blob"], contents["mimeType"]) == ("R0lGODlh/w==", "image/gif")
+    stranger = McpClient(Api(make_key(), "ben"))
+    for client, uri in ((stranger, text), (mcp, "gateway://files/x"), (mcp, f"gateway://files/{uuid4()}")):
+        assert client.send("resources/read", {"uri": uri}).json()["error"]["code"] == jsonrpc.INVALID_PARAMS
 
 
 def test_unknown_resource_names_close_ones(mcp: McpClient) -> None:

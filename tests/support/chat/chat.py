@@ -88,9 +88,11 @@ class ChatHarness:
         self.abort = Abort()
         self._at = timezone.now() - timedelta(days=1)
 
-    def say(self, message: str, *answers: Answer, session: str | None = None, context: Any = None) -> TurnResult:
+    def say(
+        self, message: str, *answers: Answer, session: str | None = None, context: Any = None, files: Any = ()
+    ) -> TurnResult:
         """Send a message and run the turn. `answers` are those of the model, one for each request."""
-        return self._run(answers, message=message, session_id=session, context=context, decisions=())
+        return self._run(answers, message=message, session_id=session, context=context, decisions=(), files=files)
 
     def replace(
         self, turn: TurnResult, *answers: Answer, message: str = "", repeats_writes: bool = False
@@ -118,8 +120,9 @@ class ChatHarness:
     def call_gateway(self, method: str, url: str, *, headers: Mapping[str, str], body: bytes | None, **_: Any) -> Any:
         """Answer a call by the gateway in this process."""
         path = url.removeprefix("http://gateway.test/api/v1/")
-        self.gateway_calls.append((method, path, orjson.loads(body) if body else {}))
         sent = dict(headers)
+        is_json = sent.get("content-type") == "application/json"
+        self.gateway_calls.append((method, path, orjson.loads(body) if body and is_json else {}))
         response = HttpClient().generic(
             method, f"/api/v1/{path}", body or b"", sent.pop("content-type", "application/json"), headers=sent
         )

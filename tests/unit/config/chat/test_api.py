@@ -22,6 +22,10 @@ async def echo(request: HttpRequest) -> HttpResponse:
     return HttpResponse(request.body)
 
 
+async def read(request: HttpRequest) -> HttpResponse:
+    return HttpResponse(request.read())
+
+
 async def fail(_: HttpRequest) -> HttpResponse:
     raise ValueError("hunter2")
 
@@ -38,17 +42,24 @@ async def stream(_: HttpRequest) -> StreamingHttpResponse:
     return StreamingHttpResponse(write())
 
 
-urlpatterns = [path("chat/api/echo", echo), path("chat/api/fail", fail), path("chat/api/stream", stream)]
+urlpatterns = [
+    path("chat/api/files", read),
+    path("chat/api/echo", echo),
+    path("chat/api/fail", fail),
+    path("chat/api/stream", stream),
+]
 
 
-def send(address: str, *chunks: bytes, host: str = "localhost", goes_after: int | None = None) -> Sent:
+def send(
+    address: str, *chunks: bytes, host: str = "localhost", goes_after: int | None = None, length: str = ""
+) -> Sent:
     """Send a body in chunks and return what the handler sent; the client goes after so many messages of it."""
     scope = {
         "type": "http",
         "method": "POST",
         "path": f"/chat/api/{address}",
         "query_string": b"",
-        "headers": [(b"host", host.encode())],
+        "headers": [(b"host", host.encode()), *([(b"content-length", length.encode())] if length else [])],
     }
     sent: Sent = []
 
@@ -92,6 +103,14 @@ def test_large_body_is_refused_before_it_is_held(settings: Any) -> None:
     settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 10
 
     assert get_error(send("echo", b"x" * 6, b"x" * 6)) == (413, "too_large")
+
+
+def test_an_upload_is_larger_than_other_bodies_and_has_its_own_limit(settings: Any) -> None:
+    settings.DATA_UPLOAD_MAX_MEMORY_SIZE, settings.GATEWAY_FILE_MAX_BYTES = 2, 10
+
+    assert send("files", b"x" * 6, b"y" * 4, length="10")[1]["body"] == b"x" * 6 + b"y" * 4
+    assert get_error(send("files", length="11")) == (413, "too_large")
+    assert get_error(send("files", b"x")) == (411, "length_required")
 
 
 def test_body_that_does_not_arrive_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from typing import Any
 from unittest.mock import Mock
 
@@ -10,9 +10,11 @@ import pytest
 from granian.rsgi import ProtocolClosed
 
 from core.server import application as request_body
+from core.server import uploads
 from core.server.application import Application, Route
 from core.server.environ import BODY_PROBLEM, BodyProblem
-from core.server.thread_pool import ThreadPool
+from core.server.thread_pool import ThreadPool, TooManyCalls
+from core.server.uploads import UploadLimit
 from tests.support.rsgi import build_scope
 
 POST = {"method": "POST"}
@@ -25,6 +27,16 @@ class Protocol:
         self.body = body
         self.closes = closes
         self.response: tuple[int, list[tuple[str, str]], Any] | None = None
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        """Give the body in two parts; without one, wait for it."""
+        if self.body is None:
+            await asyncio.Event().wait()
+        assert self.body is not None
+        yield self.body[:1]
+        if self.closes:
+            raise ProtocolClosed
+        yield self.body[1:]
 
     async def __call__(self) -> bytes:
         if self.closes:
@@ -45,8 +57,10 @@ def echo(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterabl
     return [environ["wsgi.input"].read(), b"!"]
 
 
-def build_application(wsgi: Any = echo, *, most_per_address: int | None = None) -> Application:
-    route = Route(ThreadPool("test", 1, most_per_address=most_per_address), most_body_bytes=10)
+def build_application(
+    wsgi: Any = echo, *, most_per_address: int | None = None, uploads: UploadLimit | None = None
+) -> Application:
+    route = Route(ThreadPool("test", 1, most_per_address=most_per_address), most_body_bytes=10, uploads=uploads)
     return Application(wsgi, lambda _: route, lambda environ: str(environ["REMOTE_ADDR"]))
 
 
@@ -81,6 +95,40 @@ def test_body_is_given_whole_or_with_its_problem_to_the_application(
     send(build_application(), protocol := Protocol(body, closes=closes), length=length, **POST)
 
     assert protocol.response == (200, [("x-problem", problem)], answer)
+
+
+@pytest.mark.parametrize(
+    ("body", "closes", "length", "problem", "answer"),
+    [
+        (b"abc", False, 3, "", b"abc!"),
+        (b"abc", True, 3, "", b"!"),  # its client has gone
+        (b"abc", False, 4, "", b"!"),  # it ended too early
+        (None, False, 11, BodyProblem.TOO_LARGE, b"!"),  # it is not read
+        (None, False, 3, BodyProblem.TOO_SLOW, b"!"),
+    ],
+)
+def test_an_upload_is_given_whole_or_with_its_problem_to_the_application(
+    monkeypatch: pytest.MonkeyPatch, body: bytes | None, closes: bool, length: int, problem: str, answer: bytes
+) -> None:
+    monkeypatch.setattr(uploads, "SECONDS", 0.05)
+    monkeypatch.setattr(uploads, "MEMORY_BYTES", 1)  # the rest goes to a file
+    limit = UploadLimit(most=1, most_per_address=1)
+
+    for _ in range(2):  # an upload that has ended counts no longer
+        protocol = Protocol(body, closes=closes)
+        send(build_application(uploads=limit), protocol, length=length, **POST)
+        assert protocol.response == (200, [("x-problem", problem)], answer)
+
+
+def test_uploads_over_the_limit_are_refused_before_they_are_read() -> None:
+    limit = UploadLimit(most=2, most_per_address=1)
+    limit.add("127.0.0.1")
+    send(build_application(uploads=limit), protocol := Protocol(None), length=3, **POST)
+    assert protocol.response is not None
+    assert protocol.response[0] == 429
+    limit.add("10.0.0.7")
+    with pytest.raises(TooManyCalls):
+        limit.add("10.0.0.8")
 
 
 def test_slow_bodies_of_an_address_and_of_all_have_a_limit() -> None:

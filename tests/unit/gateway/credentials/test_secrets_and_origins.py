@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
+from gateway.credentials import end_user_settings
 from gateway.credentials.connection_secrets import InvalidSecret, check_secret, get_origin, iterate_needed, list_origins
+from gateway.credentials.end_user_settings import EndUserRules
 from gateway.credentials.token_endpoint import _parse_lifetime
 from gateway.executors.http.request_builder import BuiltRequest
 from gateway.executors.remote.credentials import set_cookie, set_header, set_query_parameter, sign_subject
@@ -40,7 +42,7 @@ def test_a_client_secret_belongs_to_the_token_endpoint_as_well() -> None:
 
 
 REFUSED = [
-    ("token", "", "Send 1 to"),
+    ("token", "", "Use 1 to"),
     ("password", "two\nlines", "without line breaks"),
     ("token", "with space", "visible ASCII"),
     ("key", "schlüssel", "visible ASCII"),
@@ -77,7 +79,14 @@ NEEDED = [
 
 
 @pytest.mark.parametrize(("fields", "names"), NEEDED)
-def test_each_kind_of_authentication_needs_its_secrets(fields: dict[str, str], names: list[str]) -> None:
+@pytest.mark.parametrize("own_keys", [True, False])
+def test_each_kind_of_authentication_needs_its_secrets(
+    monkeypatch: pytest.MonkeyPatch, fields: dict[str, str], names: list[str], own_keys: bool
+) -> None:
+    monkeypatch.setattr(end_user_settings, "get_rules", lambda _: EndUserRules(has_user_keys=own_keys))
+    if own_keys:
+        names = [name for name in names if name not in ("token", "password", "key")]
+
     assert list(iterate_needed(ConnectionConfig("crm", "http", **fields))) == names  # type: ignore[arg-type]
 
 
