@@ -5,7 +5,9 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
+from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.utils import timezone
 from unfold.widgets import (
     UnfoldAdminIntegerFieldWidget,
     UnfoldAdminTextInputWidget,
@@ -13,7 +15,7 @@ from unfold.widgets import (
 )
 
 from core.admin import base
-from gateway.credentials import end_user_settings
+from gateway.credentials import end_user_settings, user_keys
 from gateway.models import EndUserSettings, UserGrant, UserKey
 from registry.models import Connection
 
@@ -25,8 +27,12 @@ class ConnectionForm(forms.ModelForm[Connection]):
     """The form of a connection, with what it takes from end users, which is stored in a row of its own."""
 
     has_user_keys = _COLUMNS["has_user_keys"].formfield(widget=UnfoldBooleanSwitchWidget())
-    max_file_kb = _COLUMNS["max_file_kb"].formfield(required=False, widget=UnfoldAdminIntegerFieldWidget())
-    file_types = _COLUMNS["file_types"].formfield(widget=UnfoldAdminTextInputWidget())
+    max_file_kb = _COLUMNS["max_file_kb"].formfield(
+        required=False, validators=_COLUMNS["max_file_kb"].validators, widget=UnfoldAdminIntegerFieldWidget()
+    )
+    file_types = _COLUMNS["file_types"].formfield(
+        validators=_COLUMNS["file_types"].validators, widget=UnfoldAdminTextInputWidget()
+    )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -82,3 +88,12 @@ class UserKeyAdmin(_BroughtByUsersAdmin):
     list_display = ["subject", "client", "connection", "entered_at", "refused_at"]
     list_select_related = ["client", "connection"]
     fields = ["subject", "client", "connection", "entered_at", "refused_at"]
+
+    def delete_model(self, request: HttpRequest, obj: UserKey) -> None:
+        user_keys.record_deletion(obj, by=str(request.user), at=timezone.now())
+        super().delete_model(request, obj)
+
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[UserKey]) -> None:
+        for row in queryset:
+            user_keys.record_deletion(row, by=str(request.user), at=timezone.now())
+        super().delete_queryset(request, queryset)

@@ -51,9 +51,9 @@ def read_key(config: ConnectionConfig, *, client_id: int, subject: str) -> Enter
         )
     row = _find_keys(config, client_id, subject).first()
     if row is None or row.origin != list_origins(config):
-        raise _build_required_error(config, client_id, subject, f"has not entered a key for {config.name}")
+        raise _build_required_error(config, client_id, subject)
     if row.refused_at is not None:
-        raise _build_required_error(config, client_id, subject, f"has a key that {config.name} refused")
+        raise _build_required_error(config, client_id, subject, was_refused=True)
     try:
         return EnteredKey(encryption.decrypt(row.secret), encryption.decrypt(row.username) if row.username else "")
     except DecryptionFailed:
@@ -114,6 +114,12 @@ def check_entered_key(connection: Connection, key: EnteredKey) -> None:
     check_secret(SECRET_NAMES[connection.auth], key.secret, may_refer=False)
 
 
+def record_deletion(row: UserKey, *, by: str, at: datetime) -> None:
+    """Record that somebody else than its user deletes a key."""
+    changes = {"client": [str(row.client), None], "subject": [row.subject, None]}
+    audit_log.record_action(AUDIT_KIND, row.connection.name, AuditEntry.Action.REMOVED, by=by, at=at, changes=changes)
+
+
 def _record(row: UserKey, action: AuditEntry.Action, *, at: datetime) -> None:
     changes = {"client": [None, str(row.client)]}
     by = get_audit_actor(row.subject)
@@ -128,21 +134,27 @@ def _find_keys(config: ConnectionConfig, client_id: int, subject: str) -> QueryS
     return UserKey.objects.filter(connection__name=config.name, client_id=client_id, subject=subject)
 
 
-def _build_required_error(config: ConnectionConfig, client_id: int, subject: str, state: str) -> PermissionDeniedError:
+def _build_required_error(
+    config: ConnectionConfig, client_id: int, subject: str, *, was_refused: bool = False
+) -> PermissionDeniedError:
     if not encryption.is_configured():
         raise build_not_configured_error(config, "end users enter keys for it, and GATEWAY_ENCRYPTION_KEYS is not set")
     url = user_links.build_link(client_id=client_id, subject=subject, connection=config.name)
     if not url:
         raise build_not_configured_error(config, "end users enter keys for it, and GATEWAY_URL is not set")
     error = PermissionDeniedError(
-        f"The end user {state}; nothing was done. Give them the link in requires_user_action, which "
-        "opens once within 10 minutes, and send the call again when they have entered a key.",
+        f"The end user must enter a key for {config.name} first; nothing was done. Give them the link in "
+        "requires_user_action, which opens once within 10 minutes, and send the call again when they have entered it.",
         reason="key_required",
         details={
             "requires_user_action": {"type": "enter_key", "url": url},
             "how_to_connect": (
-                f"Enter your own key for {config.name}, then send your message again. "
-                "The link opens once, within 10 minutes."
+                (
+                    f"{config.name} refused your key. Enter another one"
+                    if was_refused
+                    else f"Enter your own key for {config.name}"
+                )
+                + ", then send your message again. The link opens once, within 10 minutes."
             ),
         },
     )

@@ -157,7 +157,7 @@ def _redact_history(subject: str) -> int:
     """Redact a subject in the history of cohorts, tried ops and own keys. What was done, by whom and when stays."""
     changed = _find_tries(subject).update(name=FORGOTTEN)
     changed += _find_key_changes(subject).update(by=FORGOTTEN)
-    entries = AuditEntry.objects.filter(kind__in=["cohort", "api_key"])
+    entries = AuditEntry.objects.filter(kind__in=["cohort", "api_key", user_keys.AUDIT_KIND])
     for entry in entries.iterator(CHUNK_SIZE):
         if (redacted := _redact_value(entry.changes, subject)) != entry.changes:
             AuditEntry.objects.filter(pk=entry.pk).update(changes=redacted)

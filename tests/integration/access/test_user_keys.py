@@ -1,5 +1,6 @@
 """End users' own keys: from the error with a link to a call with the key, and everything that can go wrong."""
 
+import logging
 from base64 import b64encode
 from datetime import timedelta
 from html import unescape
@@ -12,14 +13,18 @@ from django.http import HttpResponse
 from django.test import Client as HttpClient
 from django.utils import timezone
 
+from analytics.events import event_log
+from analytics.events.models import OperationEvent
 from audit.models import AuditEntry
 from core.demo_data import DEFAULT_SUBJECT
 from gateway.credentials import end_user_settings, key_rotation, user_keys, user_links
-from gateway.jobs import retention
+from gateway.jobs import retention, subject_data
 from gateway.models import Client, EndUserSettings, OpenedLink, UserGrant, UserKey
 from registry.catalog import connections
 from registry.models import Connection
 from tests.support.clients.api import Api, assert_refused
+from tests.support.console.admin_models import get_admin_url
+from tests.support.console.admin_pages import read_form
 from tests.support.loops import for_each
 from tests.support.upstreams.http_servers import build_response
 from tests.support.upstreams.http_upstream import NAME, READ, WRITE, HttpUpstream, build_json
@@ -321,6 +326,54 @@ def test_a_link_without_a_call_leads_to_all_connections(api: Api, shop: HttpUpst
     assert "You have no connections." in browser.get("/connect/user/").content.decode()
     without_user = Api(api.headers["Authorization"].removeprefix("Bearer "), "")
     assert_refused(without_user.get("connect-link"), 403, "subject_required")
+
+
+def test_an_admin_turns_own_keys_on_and_deletes_one(
+    api: Api, shop: HttpUpstream, browser: HttpClient, admin_client: HttpClient
+) -> None:
+    EndUserSettings.objects.all().delete()
+    end_user_settings.refresh_settings()
+    connection = Connection.objects.get(name=NAME)
+    page = get_admin_url(Connection, "change", connection.pk)
+    assert "Calls are refused until it is set below." in admin_client.get(page).content.decode()
+    form = read_form(admin_client.get(page)) | {"has_user_keys": "on", "max_file_kb": "500", "file_types": "image/*"}
+
+    assert admin_client.post(page, form | {"file_types": "image"}).status_code == 200
+    assert admin_client.post(page, form).status_code == 302
+
+    shown = admin_client.get(page).content.decode()
+    assert "Calls are refused until it is set below." not in shown
+    settings = EndUserSettings.objects.get()
+    assert (settings.has_user_keys, settings.max_file_kb, settings.file_types) == (True, 500, "image/*")
+    changes = AuditEntry.objects.get(kind="connection").changes
+    assert (changes["has_user_keys"], changes["file_types"]) == ([None, True], [None, "image/*"])
+    enter_key(browser, get_link(read(api)))
+    assert KEY not in admin_client.get(get_admin_url(UserKey, "changelist")).content.decode()
+    assert (
+        admin_client.post(get_admin_url(UserKey, "delete", UserKey.objects.get().pk), {"post": "yes"}).status_code
+        == 302
+    )
+    removed = AuditEntry.objects.get(kind="user_key", action="removed")
+    assert (removed.by, removed.name, removed.changes["subject"]) == ("admin", NAME, [DEFAULT_SUBJECT, None])
+    subject_data.forget(DEFAULT_SUBJECT)
+    assert DEFAULT_SUBJECT not in str([vars(each) for each in AuditEntry.objects.filter(kind="user_key")])
+
+
+def test_the_key_is_in_no_answer_event_log_or_export(
+    api: Api, shop: HttpUpstream, browser: HttpClient, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    enter_key(browser, get_link(read(api)))
+    shop.answer = lambda request: build_json({"id": "7", "sent": request.decode()})
+
+    answer = read(api)
+
+    assert (answer["ok"], KEY in str(answer)) == (True, False)
+    event_log.flush()
+    rows = str([*subject_data.export_subject(DEFAULT_SUBJECT), *OperationEvent.objects.values()])
+    assert "'row': 'user_keys'" in rows
+    stored = UserKey.objects.get().secret
+    assert [text for text in (rows, caplog.text) if KEY in text or stored in text] == []
 
 
 def test_old_opened_links_are_deleted_and_keys_are_encrypted_again(
