@@ -3,7 +3,7 @@ from django.contrib import admin
 from django.urls import URLPattern, URLResolver, include, path
 from django.views.generic import RedirectView
 
-from gateway.api import user_page
+from gateway.api.end_users import user_page
 from gateway.api.health import AliveView, MetricsView, ReadyView
 from gateway.api.ofrep import EvaluateAllFlagsView, EvaluateFlagView
 from gateway.api.pages import DocsView, SchemaView, begin_page, callback_page, front_page

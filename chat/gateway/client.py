@@ -166,7 +166,7 @@ class GatewayClient:
         if in_background:
             headers["prefer"] = "respond-async"
         content = orjson.dumps(body) if body is not None else None
-        return self._send(method, path, headers, content, seconds=seconds)
+        return self._send(method, path, headers, content, seconds=seconds, retries=retries)
 
     def send_file(self, content: bytes, *, content_type: str, disposition: str) -> GatewayAnswer:
         """Store a file for the subject, and return the gateway's answer, whatever its status."""
@@ -178,7 +178,14 @@ class GatewayClient:
         return str(self._require("GET", "connect-link", None)["url"])
 
     def _send(
-        self, method: str, path: str, headers: dict[str, str], content: bytes | None, *, seconds: float
+        self,
+        method: str,
+        path: str,
+        headers: dict[str, str],
+        content: bytes | None,
+        *,
+        seconds: float,
+        retries: int = MAX_RETRIES,
     ) -> GatewayAnswer:
         url = f"{settings.CHAT_GATEWAY_URL}/api/v1/{path}"
         deadline = Deadline.after(milliseconds=int(seconds * 1000))

@@ -37,7 +37,7 @@ class ConnectionForm(forms.ModelForm[Connection]):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         row = _find_settings(self.instance)
-        self.initial = {name: getattr(row, name) for name in _FIELDS} | self.initial
+        self.initial = {**{name: getattr(row, name) for name in _FIELDS}, **self.initial}
 
 
 def store_settings(connection: Connection, values: Mapping[str, Any]) -> None:

@@ -47,7 +47,7 @@ async def receive_upload(chunks: AsyncIterable[bytes], length: int, *, address: 
     is read, and BodyTooSlow.
     """
     limit.add(address)
-    body: IO[bytes] = SpooledTemporaryFile(MEMORY_BYTES)  # type: ignore[assignment]  # noqa: SIM115 - the caller closes it
+    body: IO[bytes] = SpooledTemporaryFile(MEMORY_BYTES)  # noqa: SIM115 - the caller closes it
     try:
         async with asyncio.timeout(SECONDS):
             async for chunk in chunks:

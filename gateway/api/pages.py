@@ -19,8 +19,9 @@ from rest_framework.request import Request
 
 from core import manifest
 from core.admin.page_parts import PLAIN_PAGE_POLICY, is_browser
-from gateway.api import batches, connect_link, endpoint_docs, events, exec, files, help, releases, toolset
+from gateway.api import batches, endpoint_docs, events, exec, files, help, releases, toolset
 from gateway.api.base import JSON_CONTENT_TYPE, PublicView
+from gateway.api.end_users import connect_link
 from gateway.api.reports import experiments
 from gateway.api.reports import schemas as report_schemas
 from gateway.credentials import user_sign_in

@@ -1,7 +1,7 @@
 from django.urls import path
 
 from gateway.api.batches import BatchStatusView, BatchView
-from gateway.api.connect_link import ConnectLinkView
+from gateway.api.end_users.connect_link import ConnectLinkView
 from gateway.api.events import EventsView
 from gateway.api.exec import AnswersView, ExecView
 from gateway.api.files import FilesView, FileView

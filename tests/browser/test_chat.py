@@ -834,6 +834,44 @@ def test_panel_runs_in_a_frame_of_an_allowed_origin_only(site: ChatSite, open_ch
     other.errors.clear()
 
 
+def test_files_are_attached_dropped_removed_and_sent(site: ChatSite, open_chat: Callable[..., BrowserUser]) -> None:
+    plan_answers(site, ["I have them."])
+    page = open_page(open_chat, site.held_url)
+    field, send = page.get_by_label("Message", exact=True), page.get_by_role("button", name="Send", exact=True)
+    chips = page.get_by_role("list", name="Attached files").first.get_by_role("listitem")
+    field.fill("Keep these")
+    page.locator("#files").set_input_files([build_file("Rechnung ü.csv", "text/csv"), build_file("a.png", "image/png")])
+    expect(chips).to_have_text(["Rechnung ü.csv4 B", "a.pngnot attached"])
+    expect(page.get_by_role("alert")).to_contain_text("a.png: The file is not what its type image/png says")
+    expect(send).to_be_disabled()
+
+    page.get_by_role("button", name="Remove a.png").press("Enter")
+    expect(page.get_by_role("button", name="Remove Rechnung ü.csv")).to_be_focused()
+    page.evaluate(
+        """() => {
+            const dataTransfer = new DataTransfer();
+            dataTransfer.items.add(new File(["a,b"], "dropped.csv", { type: "text/csv" }));
+            const event = new DragEvent("drop", { dataTransfer, bubbles: true, cancelable: true });
+            document.querySelector("main").dispatchEvent(event);
+        }"""
+    )
+    expect(chips).to_have_text(["Rechnung ü.csv4 B", "dropped.csv3 B"])
+    page.reload()
+    expect(chips).to_have_count(2)
+    field.press("Enter")
+
+    wait_for_end(page)
+    expect(page.locator(".question-files li")).to_have_text(["Rechnung ü.csv", "dropped.csv"])
+    shown = page.locator("#transcript").inner_text()
+    page.reload()
+    assert page.locator("#transcript").inner_text() == shown
+    expect(page.locator(".attachment")).to_have_count(0)
+
+
+def build_file(name: str, type: str) -> Any:
+    return {"name": name, "mimeType": type, "buffer": b"a,b\n"}
+
+
 def test_keyboard_alone_is_enough(site: ChatSite, open_chat: Callable[..., BrowserUser]) -> None:
     hold = Hold()
     plan_answers(site, ["Half", hold, "."], ["Whole."])

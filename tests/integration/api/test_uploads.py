@@ -10,12 +10,14 @@ from django.test.client import MULTIPART_CONTENT
 from django.utils import timezone
 
 from core.demo_data import DEFAULT_SUBJECT
-from gateway.contracts.errors import InvalidRequestError
+from gateway.contracts.errors import InvalidRequestError, PermissionDeniedError
 from gateway.credentials import end_user_settings
 from gateway.executors.remote import result_values
+from gateway.executors.uploads import store_upload
 from gateway.models import Client, EndUserSettings, StoredFile
 from registry.models import Connection
 from tests.support.clients.api import Api, assert_refused
+from tests.support.concurrency import run_at_once
 from tests.support.loops import for_each
 from tests.support.upstreams.oauth_upstream import build_call
 
@@ -127,6 +129,22 @@ def test_sizes_are_limited(api: Api, settings: Any, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(result_values, "MAX_FILES", 2)
     assert "Retry-After" in upload(api).headers
     assert_refused(upload(api), 429, "file_quota")
+
+
+@pytest.mark.both_databases
+@pytest.mark.django_db(transaction=True)
+def test_files_that_come_at_the_same_time_do_not_exceed_the_quota(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(result_values, "MAX_FILES", 2)
+    client_id = Client.objects.create(name="chat").pk
+
+    def store() -> bool:
+        try:
+            store_upload(client_id, "ana", name="a.csv", content_type="text/csv", content=CSV)
+        except PermissionDeniedError:
+            return False
+        return True
+
+    assert sorted(run_at_once([store] * 6, connected=True)) == [False] * 4 + [True] * 2
 
 
 def test_a_connection_limits_the_files_that_ops_send(api: Api) -> None:

@@ -4,6 +4,7 @@ The person who opens a link lends their account to the user of the link. So the 
 happens before a click. The click uses the link up, which the preview of a mail or chat program does not.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from django import forms
@@ -203,8 +204,8 @@ def _render_refusal(request: HttpRequest, refusal: LinkRefused) -> HttpResponse:
     return _render(request, "gateway/oauth/message.html", {"title": "This page is closed", "message": message}, 400)
 
 
-def _render(request: HttpRequest, template: str, context: dict[str, object], status: int = 200) -> HttpResponse:
-    return HttpResponse(render_to_string(template, context, request), status=status, headers=HEADERS)
+def _render(request: HttpRequest, template: str, context: Mapping[str, object], status: int = 200) -> HttpResponse:
+    return HttpResponse(render_to_string(template, dict(context), request), status=status, headers=HEADERS)
 
 
 def _redirect(done: str) -> HttpResponse:

@@ -1,0 +1,1 @@
+"""Pages of end users, and the links to them."""
