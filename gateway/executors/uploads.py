@@ -104,11 +104,8 @@ def check_type(name: str, content_type: str, content: bytes) -> str:
     if not claimed:
         return _choose_found_type(matches, content)
     base = claimed.partition(";")[0].strip()
-    if (
-        problem := _explain_text(base, matches, content)
-        if _is_text_type(base)
-        else _explain_bytes(base, matches, content)
-    ):
+    explain = _explain_text if _is_text_type(base) else _explain_bytes
+    if problem := explain(base, matches, content):
         raise InvalidRequestError(
             f"The file is not what its type {base} says: {problem} Send the type that it has.",
             status=415,

@@ -59,6 +59,7 @@ class UserKey(models.Model):
     )
 
     class Meta:
+        verbose_name = "own key"
         ordering = ["-entered_at"]
         constraints = [
             models.UniqueConstraint(fields=["connection", "client", "subject"], name="user_key_once"),

@@ -71,6 +71,7 @@ UNNAMED_ROUTES = {"<path:object_id>/", "(?P<url>.*)$"}  # Django's redirects
 
 # API routes that need no key. All others need one, whatever the admin session.
 PUBLIC_NAMES = {"front", "schema", "docs", "healthz", "readyz", "metrics", "connect", "connect_callback"}
+PUBLIC_NAMES |= {"user_page", "user_page_open", "user_key_save", "user_key_delete", "user_grant_delete"}
 PUBLIC_NAMES |= {"moved_analytics_auditentry", "moved_analytics_notification"}  # redirects to pages
 
 
