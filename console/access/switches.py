@@ -77,7 +77,7 @@ class SwitchAdmin(AuditHistoryAdmin):
     Rows are added where the op, group or connection is chosen, and cannot be deleted: they show what was off before.
     """
 
-    empty = "Nothing has been switched off. To switch off an op, group or connection, open it and choose More."
+    empty = "Nothing has been switched off. Ops, groups and connections are switched off on their pages, under More."
     list_display = ["name", "kind", "state", "reason", "changed_by", "changed_at"]
     list_filter = ["is_off", "kind"]
     search_fields = ["name", "reason", "changed_by"]

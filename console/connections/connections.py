@@ -1,6 +1,7 @@
 """The page of a connection: its fields, what the audit log keeps of them, and its grants."""
 
 import json
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin, messages
@@ -145,6 +146,25 @@ def _describe_secret(row: ConnectionSecret) -> str:
     return f"set {row.updated_at:%Y-%m-%d %H:%M:%S}"
 
 
+def _list_unneeded_fields(connection: Connection) -> set[str]:
+    """Return the columns that do not apply, such as the token URL of a connection with a bearer token."""
+    choosing = NEEDED_FIELDS if connection.kind == Connection.Kind.MCP else NEEDED_FIELDS.keys() - {"transport"}
+    return {
+        field
+        for column in choosing
+        for fields in NEEDED_FIELDS[column].values()
+        for field in fields
+        if field not in NEEDED_FIELDS[column][getattr(connection, column)]
+    }
+
+
+def _leave_out(fields: Sequence[str | tuple[str, ...]], unneeded: Collection[str]) -> list[str | tuple[str, ...]]:
+    """Return the lines of a fieldset without some fields."""
+    lines = (line if isinstance(line, tuple) else (line,) for line in fields)
+    needed = (tuple(field for field in line if field not in unneeded) for line in lines)
+    return [line for line in needed if line]
+
+
 def build_attributes(column: str) -> dict[str, str]:
     """Return the attributes of a select from which static/console/connection.js reads what to show."""
     if column not in NEEDED_FIELDS:
@@ -201,7 +221,11 @@ class ConnectionAdmin(AuditedAdmin, SwitchableMixin, ImportPagesMixin):
     def get_fieldsets(self, request: HttpRequest, obj: Connection | None = None) -> Any:
         """Return the settings of the connection's kind; for a new one, the settings of all kinds."""
         identity = (None, {"fields": ["name", "kind"]})
-        return [identity, *(NEW_FIELDSETS if obj is None else FIELDSETS.get(obj.kind, ()))]
+        fieldsets = [identity, *(NEW_FIELDSETS if obj is None else FIELDSETS.get(obj.kind, ()))]
+        if obj is None or self.has_change_permission(request, obj):
+            return fieldsets  # connection.js hides what the chosen options do not need
+        unneeded = _list_unneeded_fields(obj)
+        return [(title, options | {"fields": _leave_out(options["fields"], unneeded)}) for title, options in fieldsets]
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         return super().changelist_view(request, {"may_import": self.has_import_permission(request)})

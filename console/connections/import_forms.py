@@ -95,7 +95,7 @@ class ServerForm(forms.Form):
         max_length=500,
         assume_scheme="https",
         widget=build_address_input("https://mcp.example.com/mcp"),
-        help_text="The server's MCP endpoint. A path that ends with /sse means a server from before 2025.",
+        help_text="URL of the MCP endpoint. URLs that end in /sse use the older transport.",
     )
     program = forms.ChoiceField(
         label="Or program",
@@ -278,10 +278,10 @@ class PickForm(PickedOpsMixin):
     """Which operations become ops, in which group, and through which connection they run."""
 
     tags = forms.MultipleChoiceField(
-        required=False, widget=UnfoldAdminCheckboxSelectMultipleWidget, help_text="If none is selected, all."
+        required=False, widget=UnfoldAdminCheckboxSelectMultipleWidget, help_text="Leave empty to import all."
     )
     methods = forms.MultipleChoiceField(
-        required=False, widget=UnfoldAdminCheckboxSelectMultipleWidget, help_text="If none is selected, all."
+        required=False, widget=UnfoldAdminCheckboxSelectMultipleWidget, help_text="Leave empty to import all."
     )
     search = forms.CharField(
         label="Words",

@@ -88,6 +88,7 @@ def build_unpublished(request: HttpRequest) -> dict[str, Any]:
         "is_quiet": not needs_somebody,
         "change_counts": diff_view.format_counts({kind: len(changed) for kind, changed in names.items()}),
         "total": total,
+        "may_edit": request.user.has_perm("registry.change_op"),
         "first": [NamedLink(op, pages.get(op, "")) for op in first],
         "more": total - len(first) if first else 0,
         "schedules": schedules,

@@ -16,6 +16,7 @@ from console import diff_view
 from registry.models import Release
 from registry.releases import stored_releases, unpublished
 from registry.releases.help_diff import EntryDifference, TokenCounts
+from registry.snapshot.copy_kinds import Kind
 from registry.snapshot.diff import Action, CopyChange
 
 MAX_NAMED = 3  # changes with their names
@@ -29,8 +30,16 @@ def suggest_note(changes: Sequence[CopyChange]) -> str:
         parts = [_describe_change(change) for change in changes]
     else:
         by_verb = [(verb, [each for each in changes if each.action == action]) for action, verb in VERBS.items()]
-        parts = [f"{verb} {diff_view.format_change_counts(chosen)}" for verb, chosen in by_verb if chosen]
+        parts = [f"{verb} {_count_changes(chosen)}" for verb, chosen in by_verb if chosen]
     return capfirst(Truncator(", ".join(parts)).chars(MAX_LENGTH))
+
+
+def _count_changes(changes: Sequence[CopyChange]) -> str:
+    """Return the number of changes of each kind: "3 ops", or "clinic: 8 ops and 4 groups" if all are in one group."""
+    counts = diff_view.format_change_counts(changes)
+    kinds, roots = ({each.kind for each in changes}, {each.name.partition(".")[0] for each in changes})
+    is_in_one_group = kinds == {Kind.OP, Kind.GROUP} and len(roots) == 1
+    return f"{roots.pop()}: {counts}" if is_in_one_group else counts
 
 
 def label_discarding(differences: Sequence[EntryDifference], count: int, *, user: str) -> str:

@@ -1,7 +1,6 @@
 """Report: unknown names and loops, where models get stuck."""
 
-from collections.abc import Collection
-from urllib.parse import urlencode
+from collections.abc import Collection, Mapping
 
 from django.core.exceptions import ValidationError
 from django.db.models import Q
@@ -17,6 +16,7 @@ from analytics.reports import misses, totals
 from analytics.reports.report_filter import ReportFilter
 from analytics.reports.totals import Totals
 from analytics.turns.models import Turn, TurnWith
+from console.reports import suggested_edits
 from console.reports.parts import report_query, tables
 from console.reports.parts.report_content import ReportContent, ReportFigure
 from console.reports.parts.report_query import ReportQuery, label_value, label_values
@@ -25,10 +25,9 @@ from registry.models import Group, Op, OpAlias, name_validator
 
 LEAD = (
     "Names that models called or looked up but that do not exist, and turns that repeated the same call three times or "
-    "more. If a name is frequent, add it as an alias of the op it means."
+    "more. If a name is frequent, add it as an alias of the op it means, or a rule that says what to send instead."
 )
 NAME_COLUMNS = [ReportColumn("Name sent"), ReportColumn("Times", tables.format_count), ReportColumn("Alias of")]
-ADD_ALIAS_LABEL = SafeString("Add alias")
 LOOP_COLUMNS = [
     ReportColumn("Turn"),
     ReportColumn("Repeated calls", tables.format_count),
@@ -80,7 +79,7 @@ def _build_figures(scope: ReportFilter, total: Totals) -> list[ReportFigure]:
 
 def _build_names_table(request: HttpRequest, scope: ReportFilter) -> ReportTable:
     unknown_names = misses.count_unknown_names(scope)
-    aliases = _build_alias_cells(request, [each.name for each in unknown_names])
+    aliases = _build_alias_cells(request, {each.name: each.times for each in unknown_names})
     rows, rows_of_one = (
         [
             [
@@ -98,15 +97,17 @@ def _build_names_table(request: HttpRequest, scope: ReportFilter) -> ReportTable
     return ReportTable("names", "Unknown names", NAME_COLUMNS, rows, minor_rows=rows_of_one, minor_reason="seen once")
 
 
-def _build_alias_cells(request: HttpRequest, names: Collection[str]) -> dict[str, ReportCell]:
-    """Return a cell per name: the op it is an alias of in the draft, or a link to add an alias, if permitted."""
-    aliases = OpAlias.objects.filter(name__in=names).values_list("name", "op__op", "op_id")
+def _build_alias_cells(request: HttpRequest, times_by_name: Mapping[str, int]) -> dict[str, ReportCell]:
+    """Return a cell per name: the op it is an alias of in the draft, or the link to a prefilled edit, if permitted."""
+    aliases = OpAlias.objects.filter(name__in=times_by_name).values_list("name", "op__op", "op_id")
     cells = {name: ReportCell(op, reverse("admin:registry_op_change", args=[pk])) for name, op, pk in aliases}
-    if request.user.has_perm("registry.add_opalias"):
-        taken_names, add_url = _find_taken_names(names), reverse("admin:registry_opalias_add")
-        for name in names:
+    if request.user.has_perm("registry.change_op"):
+        taken_names, catalog = _find_taken_names(times_by_name), suggested_edits.get_live_catalog()
+        for name, times in times_by_name.items():
             if name not in cells and name not in taken_names and _is_valid_alias(name):
-                cells[name] = ReportCell("", f"{add_url}?{urlencode({'name': name})}", ADD_ALIAS_LABEL)
+                suggested = suggested_edits.suggest_for_name(name, catalog)
+                url = suggested_edits.build_edit_url(suggested, evidence=suggested_edits.describe_unknown_name(times))
+                cells[name] = ReportCell("", url, SafeString(f"Add {suggested.label.lower()}"))
     return cells
 
 

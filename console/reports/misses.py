@@ -6,7 +6,6 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.http import HttpRequest
-from django.template.defaultfilters import pluralize
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
@@ -25,8 +24,6 @@ from console.reports.parts.report_query import ReportQuery, label_values
 from console.reports.parts.tables import ReportCell, ReportColumn, ReportTable
 from console.reports.suggested_edits import SuggestedEdit
 from core.templatetags.admin_format import percent
-from registry.catalog import cache
-from registry.catalog.model import Catalog
 from registry.drafts.edits import OpEdit
 from registry.models import Op
 from registry.snapshot import snapshot
@@ -125,7 +122,7 @@ class _ActionLinks:
         self.entries = {row.op: snapshot.op_to_entry(row) for row in rows}
         self.urls = {row.op: reverse("admin:registry_op_change", args=[row.pk]) for row in rows}
         can_copy_args = self.may_edit and contents.may_see(request) and stored_contents.get_rules().days
-        self.catalog = _get_live_catalog() if self.may_edit else None
+        self.catalog = suggested_edits.get_live_catalog() if self.may_edit else None
         self.words = self.catalog.vocabulary if self.catalog else NO_VOCABULARY
         self.repairing_calls = misses.find_repairing_calls(scope, ops) if can_copy_args else {}
 
@@ -163,13 +160,6 @@ class _ActionLinks:
         if not self.may_edit:
             return None
         return suggested.label, suggested_edits.build_edit_url(suggested, evidence=evidence, **fields)
-
-
-def _get_live_catalog() -> Catalog | None:
-    try:
-        return cache.get_live_catalog()
-    except cache.NoLiveRelease:
-        return None
 
 
 def _build_misses_figure(scope: ReportFilter, total: totals.Totals) -> ReportFigure:
@@ -249,7 +239,7 @@ def _build_error_row(scope: ReportFilter, each: FieldErrors, actions: _ActionLin
 
 
 def _build_name_row(scope: ReportFilter, each: misses.UnknownName, actions: _ActionLinks) -> list[ReportCell]:
-    evidence = f"{each.times:,} call{pluralize(each.times)} to a name that does not exist"
+    evidence = suggested_edits.describe_unknown_name(each.times)
     link = actions.link_edit(suggested_edits.suggest_for_name(each.name, actions.catalog), evidence=evidence)
     return [
         ReportCell(each.name),

@@ -4,12 +4,14 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
+from django.template.defaultfilters import pluralize
 from django.urls import reverse
 
 from core.text import english
 from gateway.arguments.words import find_action, find_argument
 from gateway.execution import op_guesses
 from gateway.execution.op_guesses import DELETE, UNLINK
+from registry.catalog import cache
 from registry.catalog.builder import build_op
 from registry.catalog.model import FULL_VISIBILITY, Catalog, CatalogOp
 from registry.drafts.edits import OpEdit
@@ -30,6 +32,19 @@ class SuggestedEdit(NamedTuple):
     op: str = ""
     text: str = ""
     argument: str = ""
+
+
+def get_live_catalog() -> Catalog | None:
+    """Return the catalog of the live release; None without one."""
+    try:
+        return cache.get_live_catalog()
+    except cache.NoLiveRelease:
+        return None
+
+
+def describe_unknown_name(times: int) -> str:
+    """Return the evidence for an edit: how often models used a name that does not exist."""
+    return f"{times:,} call{pluralize(times)} to a name that does not exist"
 
 
 def suggest_for_name(name: str, catalog: Catalog | None) -> SuggestedEdit:

@@ -118,6 +118,12 @@ class CohortAdmin(CohortStepMixin, CohortWideningMixin, ImpactPreviewMixin, Audi
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         return CohortChangeList
 
+    def get_fields(self, request: HttpRequest, obj: Cohort | None = None) -> Any:
+        """Name the variant and format the share for users who can only view."""
+        is_view_only = obj is not None and not self.has_change_permission(request, obj)
+        labels = {"variant": "variant_label", "percentage": "percentage_label"} if is_view_only else {}
+        return [labels.get(name, name) for name in super().get_fields(request, obj)]
+
     def get_queryset(self, request: HttpRequest) -> QuerySet[Cohort]:
         exposures = Assignment.objects.filter(cohort=OuterRef("name")).order_by().values("cohort")
         count = exposures.annotate(count=Count("subject", distinct=True)).values("count")
@@ -165,6 +171,10 @@ class CohortAdmin(CohortStepMixin, CohortWideningMixin, ImpactPreviewMixin, Audi
     @admin.display(description="variant", ordering="variant")
     def variant_label(self, cohort: Cohort) -> str:
         return with_hash(name_annotated_variant(cohort), cohort.variant)
+
+    @admin.display(description="percentage")
+    def percentage_label(self, cohort: Cohort) -> str:
+        return f"{float(cohort.percentage):g}%"
 
     @admin.display(description="exposed", ordering="exposed")
     def exposed(self, cohort: Any) -> str:

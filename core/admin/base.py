@@ -40,7 +40,7 @@ Parent = TypeVar("Parent", bound=Model)
 LONG_TEXT_LENGTH = 200  # characters; a column of this length or more gets a full-width input
 
 FILTER_LOOKUPS = ("exact", "isnull", "gte", "lt")  # that Django's filters of a column put into the URL
-ACTOR_NAME = re.compile(r"(^|_)by$")  # the name of a column with who did something
+ACTOR_NAME = re.compile(r"(^|_)by$|^owner$")  # the name of a column with who did something
 DATE_LOOKUPS = ("year", "month", "day", "gte", "lt")  # that its date hierarchies do
 
 LINE_WIDGET = UnfoldAdminTextInputWidget(attrs={"class": "ui-wide-input"})

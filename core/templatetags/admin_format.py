@@ -35,6 +35,14 @@ def indented(value: Any) -> str:
 
 
 @register.filter
+def readable(value: Any) -> str:
+    """Return a stored JSON value for people who cannot edit it: a list of texts in one line, "" if it is empty."""
+    if isinstance(value, list) and all(isinstance(each, str) for each in value):
+        return ", ".join(value)
+    return indented(value) if value not in (None, {}) else ""
+
+
+@register.filter
 def abridged(text: str) -> str:
     """Return a text, with its middle left out if it is long."""
     return text if len(text) <= MAX_PASSAGE_LENGTH else f"{text[:PASSAGE_END_LENGTH]} … {text[-PASSAGE_END_LENGTH:]}"

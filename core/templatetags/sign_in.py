@@ -1,4 +1,4 @@
-"""The link to single sign-on on pages that ask for a password."""
+"""Links and hints on pages that ask for a password."""
 
 from django import template
 from django.conf import settings
@@ -6,6 +6,8 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.http import urlencode
 from django.utils.safestring import SafeString
+
+from core import manifest
 
 register = template.Library()
 
@@ -18,3 +20,17 @@ def single_sign_on(next_page: str, css_class: str) -> SafeString | str:
     query = f"?{urlencode({'next': next_page})}" if next_page else ""
     address = reverse("openid_connect_login", args=["oidc"]) + query
     return format_html('<a class="{}" href="{}">Sign in with {}</a>', css_class, address, settings.GATEWAY_SSO_NAME)
+
+
+@register.simple_tag
+def local_sign_in_hint() -> str:
+    """Return where `make run` wrote the user name and the password; "" if it did not set up this gateway."""
+    if settings.PRODUCTION or not (settings.VAR_DIR / "dev.env").exists():
+        return ""
+    return "make run printed the user name and the password. They are also in var/dev.env."
+
+
+@register.simple_tag
+def chat_address() -> str:
+    """Return where people chat; "" without the chat."""
+    return next((page("") for page in manifest.get().chat_pages), "")

@@ -82,6 +82,7 @@ class MetricComparison:
     interval: ConfidenceInterval | None  # None if there are too few subjects
     verdict: ComparisonVerdict
     days_to_wait: int | None  # until there may be enough subjects; None if there are, or if there is no data
+    shared_subjects: int = 0  # of both sides, who are on neither
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,13 +108,17 @@ class WorstOp:
 def choose_sides(
     totals_by_side: Mapping[str, Totals], by: str, *, first: str = "", second: str = "", live: str = ""
 ) -> tuple[str, str] | None:
-    """Return the two requested sides, with data or not, else the two with most calls, the default side first.
+    """Return the two requested sides, with data or not, else the baseline and the other side with most calls.
 
-    The default side is that of no cohort or of the other release than the live one. Unknown releases are no side.
+    The baseline is users in no cohort, who share no user with a cohort, or the live release, which is the second side.
+    Without calls of the baseline, the two with most calls are the sides. Unknown releases are no side.
     """
     if first and second and first != second:
         return first, second
-    candidates = sorted(filter(None, totals_by_side), key=lambda name: -totals_by_side[name].calls)[:2]
+    baseline = NO_COHORT if by == "cohort" else live
+    candidates = sorted(filter(None, totals_by_side), key=lambda name: (name != baseline, -totals_by_side[name].calls))[
+        :2
+    ]
     if len(candidates) < 2:
         return None
     candidates.sort(key=lambda name: name != NO_COHORT if by == "cohort" else name == live)
@@ -129,7 +134,7 @@ def compare_sides(
     conditions = _match_sides(scope, by, pair)
     rows = _select_sides(scope, conditions)
     sides = sums.sum_metrics_by(COMPARED, rows, _get_span(scope), by=_tell_sides(conditions))
-    first, second = (sides.get(side, {}) for side in SIDES)
+    first, second, shared = (sides.get(side, {}) for side in (*SIDES, BOTH))
     pairs = {metric.name: (first.get(metric.name, NOBODY), second.get(metric.name, NOBODY)) for metric in COMPARED}
     results = {metric.name: _compare(metric, *pairs[metric.name]) for metric in COMPARED}
     names = [metric.name for metric in COMPARED if metric is not FAILURE_RATE]  # which decides, and stands alone
@@ -150,6 +155,7 @@ def compare_sides(
                 _get_interval(result) if verdict != ComparisonVerdict.TOO_FEW else None,
                 verdict,
                 _estimate_days_to_wait(min(subjects), days) if verdict == ComparisonVerdict.TOO_FEW else None,
+                shared.get(metric.name, NOBODY).counted,
             )
         )
     return comparisons

@@ -59,6 +59,8 @@ def format_share(share: Proportion) -> str:
 
 def describe_comparison(each: MetricComparison) -> str:
     """Return the difference between the sides in words, or how much data is missing."""
+    if each.interval is None and _is_all_shared(each):
+        return "Not compared: the users are on both sides."
     if each.interval is None:
         wait_text = f"; about {_count_days(each.days_to_wait)}" if each.days_to_wait else ""
         return f"Not enough data: {_count_users(min(each.subjects))}{wait_text}."
@@ -144,13 +146,20 @@ def _describe_reason(verdict: Verdict, other: str) -> str:
 
 
 def _describe_wait(reason: MetricComparison, other: str) -> str:
-    """Return how many users are missing on the side with fewer."""
+    """Return how many users are missing on the side with fewer, or that no user is on one side only."""
+    if _is_all_shared(reason):
+        return f"not comparable with {other}, because its users are in both. Compare it with {EVERYONE_ELSE}."
     counts = _count_users(min(reason.subjects))
     if reason.subjects[0] < reason.subjects[1]:
         counts += f" from {other}"
     if reason.days_to_wait is None:
         return f"not enough data yet: {counts}."
     return f"not enough data yet: {counts}, so about {_count_days(reason.days_to_wait)} at this rate."
+
+
+def _is_all_shared(each: MetricComparison) -> bool:
+    """Return whether a side has no user of its own: two cohorts of different flags can share users."""
+    return bool(each.shared_subjects) and not min(each.subjects)
 
 
 def _count_users(count: int) -> str:

@@ -7,7 +7,7 @@ from collections import defaultdict
 from datetime import UTC, datetime, timedelta
 from html import unescape
 from typing import Any
-from urllib.parse import parse_qs, urljoin, urlsplit
+from urllib.parse import parse_qs, urlencode, urljoin, urlsplit
 
 import pytest
 import time_machine
@@ -27,7 +27,7 @@ from analytics.rollups.models import OpDaily
 from analytics.turns.models import Turn
 from console.reports.report_list import REPORTS
 from demo.traffic import activity
-from registry.models import Op, Release
+from registry.models import Op, OpAlias, Release
 from tests.support.clients.api import Api
 from tests.support.console.hostile_pages import choose_in_turn
 from tests.support.console.role_matrix import create_user_with_role
@@ -264,14 +264,13 @@ def test_unknown_name_can_become_an_alias(
 ) -> None:
     record_unknown_names("onto.task.snooze", "onto.task.defer", "update_onto_task")  # the last: an op has it by now
     op = Op.objects.get(op="onto.task.update")
-    address = f"{reverse('admin:registry_opalias_add')}?name=onto.task.snooze"
-    assert address in read_page(admin_client, "report_dead_ends")
-    assert 'value="onto.task.snooze"' in admin_client.get(address).content.decode()
+    address = f"{reverse('admin:registry_op_edit')}?edit=alias&evidence=1+call+to+a+name+that+does+not+exist"
+    assert f"{address}&text=onto.task.snooze" in read_page(admin_client, "report_dead_ends")
 
-    admin_client.post(address, {"name": "onto.task.snooze", "op": op.pk})
+    OpAlias.objects.create(name="onto.task.snooze", op=op)
 
     page = read_page(admin_client, "report_dead_ends")
-    assert address not in page
+    assert "text=onto.task.snooze" not in page
     assert page.count("Add alias") == 1
     assert f'<a href="{reverse("admin:registry_op_change", args=[op.pk])}">onto.<wbr>task.<wbr>update</a>' in page
     assert [row["Alias of"] for row in read_csv(admin_client, "report_dead_ends", "names")] == [
@@ -280,6 +279,19 @@ def test_unknown_name_can_become_an_alias(
         "",
     ]
     assert "Add alias" not in read_page(manager_client, "report_dead_ends")
+
+
+def test_unknown_name_that_reads_as_a_change_of_state_becomes_a_rule(
+    live_catalog: Any, frozen_now: None, admin_client: HttpClient
+) -> None:
+    """Both reports that list unknown names make the same of them."""
+    record_unknown_names("onto.task.complete", "onto.task.complete")
+    edit = {"edit": "do", "evidence": "2 calls to a name that does not exist", "op": "onto.task.update"}
+    query = urlencode(edit | {"text": "To complete, send state_key done."})
+    link = f"{reverse('admin:registry_op_edit')}?{query}"
+
+    assert f'href="{link}">Add rule</a>' in read_page(admin_client, "report_dead_ends")
+    assert f'href="{link}">Rule</a>' in read_page(admin_client, "report_misses")
 
 
 def test_unknown_names_are_shown_safely(frozen_now: None, admin_client: HttpClient, manager_client: HttpClient) -> None:

@@ -10,6 +10,7 @@ from analytics.experiments.cohorts import comparison
 from analytics.experiments.cohorts.comparison import COMPARED, ComparisonVerdict, MetricComparison, Proportion
 from analytics.reports import sum_figures_by_op, totals
 from analytics.reports.report_filter import ReportFilter
+from analytics.reports.totals import Totals
 from analytics.rollups.models import OpDaily, SubjectFigures
 from analytics.turns.models import Turn
 from tests.support.rows.analytics_rows import NOON
@@ -102,6 +103,26 @@ def test_cohorts_are_found_beside_those_of_other_flags_and_both_together_count_o
         totals_by_side = totals.sum_by_value(scope, "cohort")
         rate = comparison.compare_sides(scope, "cohort", (first, second), totals_by_side)[0]
         assert rate.subjects == subjects
+    pilot = comparison.compare_sides(scope, "cohort", ("copy-a", "pilot"), totals.sum_by_value(scope, "cohort"))[0]
+    assert (pilot.subjects, pilot.shared_subjects) == ((40, 0), 20)
+
+
+@pytest.mark.parametrize(
+    ("calls", "by", "pair"),
+    [
+        ({"pilot": 90, "copy": 80, "-": 5}, "cohort", ("-", "pilot")),  # two cohorts may share all their users
+        ({"pilot": 90, "copy": 80}, "cohort", ("pilot", "copy")),
+        ({"r1": 90, "r2": 80, "r3": 5}, "release", ("r1", "r3")),  # the live one is the second side
+        ({"r1": 90, "": 80}, "release", None),
+    ],
+)
+def test_baseline_is_one_of_the_sides_unless_others_are_requested(
+    calls: dict[str, int], by: str, pair: tuple[str, str] | None
+) -> None:
+    totals_by_side = {name: Totals(calls=count) for name, count in calls.items()}
+
+    assert comparison.choose_sides(totals_by_side, by, live="r3") == pair
+    assert comparison.choose_sides(totals_by_side, by, first="copy", second="-", live="r3") == ("copy", "-")
 
 
 def test_turns_are_compared_by_their_users() -> None:

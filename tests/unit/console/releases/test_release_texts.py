@@ -25,6 +25,10 @@ def make_change(*fields: str) -> CopyChange:
         ([make_change("summary")], "Change summary of onto.task.add"),
         ([make_change("summary", "argument_aliases")], "Change summary and argument aliases of onto.task.add"),
         ([make_change("a", "b", "c"), REMOVED], "Change 3 fields of onto.task.add, remove crm"),
+        (
+            [CopyChange(Kind.GROUP, "onto", Action.ADDED), ADDED, ADDED, ADDED, REMOVED],
+            "Add onto: 3 ops and 1 group, remove 1 group",
+        ),
         ([ADDED, ADDED, ADDED, make_change("a"), REMOVED], "Add 3 ops, change 1 op, remove 1 group"),
     ],
 )

@@ -3,7 +3,7 @@
 import pytest
 from django.utils.safestring import mark_safe
 
-from core.templatetags.admin_format import breakable
+from core.templatetags.admin_format import breakable, readable
 
 
 @pytest.mark.parametrize(
@@ -17,3 +17,19 @@ from core.templatetags.admin_format import breakable
 )
 def test_breakable_breaks_names_at_their_separators(text: str, html: str) -> None:
     assert breakable(text) == html
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (["onto.*", "cal.*"], "onto.*, cal.*"),
+        ([], ""),
+        ({}, ""),
+        (None, ""),
+        ({"Accept": "text/plain"}, '{\n  "Accept": "text/plain"\n}'),
+        ([1, "a"], '[1, "a"]'),
+        (False, "false"),
+    ],
+)
+def test_stored_json_is_readable_for_people_who_cannot_edit_it(value: object, text: str) -> None:
+    assert "".join(readable(value).split()) == "".join(text.split())

@@ -81,6 +81,13 @@ def test_difference_is_described_in_words(difference: Difference | None, subject
     assert describe_comparison(build_comparison("failure_rate", difference, subjects=subjects)) == words
 
 
+def test_sides_that_share_their_users_are_not_compared() -> None:
+    shared = [replace(each, shared_subjects=60) for each in build_comparisons(subjects=(63, 0), failure_rate=None)]
+
+    assert describe(shared).startswith("pilot: not comparable with others, because its users are in both.")
+    assert describe_comparison(shared[0]) == "Not compared: the users are on both sides."
+
+
 def test_difference_that_is_clear_only_alone_may_be_chance() -> None:
     clear = build_comparison("loop_rate", (-0.035, 0.03))
 
