@@ -103,11 +103,16 @@ def find_versions(entries: Iterable[AuditEntry]) -> set[str]:
 def describe_entry(entry: AuditEntry, releases: Mapping[str, str] = NO_NAMES) -> str:
     """Return what was done, such as "cohort copy-b changed". `releases` are the names of releases by version."""
     kind = "" if entry.kind == "sign_in" else entry.kind_label
-    return f"{kind} {_name_version(entry.name, releases)} {describe_action(entry)}".strip()
+    declared = manifest.get().audit_kinds.get(entry.kind)
+    is_draft = declared is not None and declared.names_draft and entry.name not in releases
+    name = "" if is_draft else _name_version(entry.name, releases)
+    return " ".join(filter(None, (kind, name, describe_action(entry))))
 
 
 def describe_action(entry: AuditEntry) -> str:
     """Return the verb of an entry, such as "changed", or what its kind calls such a change."""
+    if entry.action == AuditEntry.Action.ASKED:
+        return "requested"
     declared = manifest.get().audit_kinds.get(entry.kind)
     if declared is not None and entry.action == AuditEntry.Action.CHANGED:
         for name, verbs in declared.verbs.items():

@@ -39,12 +39,14 @@ class AuditKind:
     """A kind of audit log entries: its words, and the permission to see them if it differs from that of the log.
 
     `verbs` say what a change is called, by the field and its new value, the most important first: {"is_on": {True:
-    "started"}}. None stands for all other values.
+    "started"}}. None stands for all other values. If `names_draft`, a name is the version of a draft, which says
+    something only if it became a release.
     """
 
     label: str
     permission: str = ""
     verbs: Verbs = field(default_factory=dict)
+    names_draft: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,8 +32,8 @@ MANIFEST = Manifest(
         "connection": AuditKind("connection"),
         "eval_case": AuditKind("eval case"),
         "copy": AuditKind("copy"),  # as a whole: files that were exported or imported
-        "review": AuditKind("review of draft"),
-        "schedule": AuditKind("scheduled publish of draft"),
+        "review": AuditKind("review of draft", names_draft=True),
+        "schedule": AuditKind("scheduled publish of draft", names_draft=True),
     },
     areas={
         "copy": [

@@ -100,7 +100,7 @@ def build_panel_context(
     linked = selection.find_linked_review(request, holders)
     open_request = linked or requests.find_review(draft_review.selection, holders.reviews)
     is_current = open_request is not None and requests.is_about(open_request, draft_review.selection)
-    can_publish = may_decide(request) and decision.allowed
+    can_publish = may_decide(request) and decision.allowed  # then the button to publish is the main one
     steps = _list_steps(request, draft_review, open_request, is_current=is_current, can_publish=can_publish)
     return {
         "open_request": open_request,
@@ -138,7 +138,7 @@ def _list_steps(
     if draft_review.changes:
         if open_request and may_decide(request) and not asked:
             if not (is_current and open_request.state == State.APPROVED):
-                steps.append((APPROVE, "Approve", True))
+                steps.append((APPROVE, "Approve", not can_publish))
             steps.append((SEND_BACK, "Request changes", False))
         if may_take_part(request):
             if open_request is None:

@@ -5,7 +5,9 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from django.conf import settings
+from django.utils.text import get_text_list
 
+from notifications import recipients
 from registry.drafts import history
 from registry.models import Release, ReviewRequest, ScheduledPublish
 from registry.models.review import Person
@@ -17,6 +19,7 @@ from registry.snapshot import snapshot
 from registry.snapshot.diff import CopyChange
 
 State = ReviewRequest.State
+MAX_APPROVERS = 3  # whose names a refusal has
 
 
 class ReviewDecision(NamedTuple):
@@ -69,7 +72,7 @@ def decide(*, by: str, chosen: DraftSelection) -> ReviewDecision:
         )
     what = f"You changed {holds.join_names(edited)}" if edited else "You asked for the review of these changes"
     step = _suggest_step(next(iter(reviews), None), outdated, person)
-    return ReviewDecision(False, f"{what}, so a second person who can publish must approve or publish it. {step}")
+    return ReviewDecision(False, f"{what}. {_name_approvers(person)} {step}")
 
 
 def is_of_own_changes(review: ReviewRequest, chosen: DraftSelection) -> bool:
@@ -78,6 +81,16 @@ def is_of_own_changes(review: ReviewRequest, chosen: DraftSelection) -> bool:
         return False
     changes = [change for change in chosen.changes if selection.get_key(change) in review.keys]
     return bool(_list_edited(changes, review.decider, ()))
+
+
+def _name_approvers(person: Person) -> str:
+    """Return who can approve or publish what this person changed."""
+    names = recipients.list_names("registry.add_release", but=person.name)
+    if not names:
+        return "Nobody else can publish: give somebody the role Admin under Access, Users."
+    more = len(names) - MAX_APPROVERS
+    listed = [*names[:MAX_APPROVERS], *([f"{more} more"] if more > 0 else [])]
+    return f"Others who can approve or publish it: {get_text_list(listed, 'and')}."
 
 
 def _suggest_step(request: ReviewRequest | None, outdated: Collection[ReviewRequest], person: Person) -> str:

@@ -50,3 +50,11 @@ def test_releases_are_named() -> None:
 )
 def test_change_is_called_by_what_happened(kind: str, changes: dict[str, Any], text: str) -> None:
     assert audit_log.describe_entry(AuditEntry(kind=kind, name="x", action="changed", changes=changes)) == text
+
+
+def test_review_of_a_draft_is_named_only_once_it_is_a_release() -> None:
+    version = "0" * 64
+    entry = AuditEntry(kind="review", name=version, action=AuditEntry.Action.ASKED)
+
+    assert audit_log.describe_entry(entry) == "review of draft requested"
+    assert audit_log.describe_entry(entry, {version: "r5"}) == "review of draft r5 requested"

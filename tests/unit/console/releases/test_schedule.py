@@ -255,7 +255,7 @@ def test_last_editor_needs_an_approval_to_schedule(admin_client: Client, changed
     change_op("By admin")
     AuditEntry.objects.filter(kind="op").update(by="admin")
 
-    assert "a second person who can publish must approve" in read_text(schedule(admin_client))
+    assert "Nobody else can publish: give somebody the role Admin" in read_text(schedule(admin_client))
     assert not ScheduledPublish.objects.exists()
 
 
