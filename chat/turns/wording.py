@@ -88,7 +88,7 @@ def build_question(answer: Mapping[str, Any]) -> Question:
 
 def _describe_effect(confirmation: Mapping[str, Any]) -> str:
     operation = confirmation.get("operation") or {}
-    text = f"This would {space_out(str(operation.get('action') or 'run'))} the {describe_row(operation)}."
+    text = f"{space_out(str(operation.get('action') or 'run')).capitalize()} the {describe_row(operation)}?"
     args = str(confirmation.get("args_text") or "")
     return f"{text} {args[:1].upper()}{args[1:]}" if args else text
 

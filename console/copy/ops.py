@@ -139,6 +139,13 @@ class OpAdmin(OpListMixin, CopyAdmin, SwitchableMixin, OpPreviewMixin, CopyFiles
             field.help_text = "If you rename the op, its old path becomes an alias, so that callers of it keep working."
         return field
 
+    def get_fieldsets(self, request: HttpRequest, obj: Op | None = None) -> Any:
+        """Leave out the path for people who can only view: the title has it."""
+        copy, *others = super().get_fieldsets(request, obj)
+        if obj is not None and not self.has_change_permission(request, obj):
+            copy = (copy[0], copy[1] | {"fields": [name for name in copy[1]["fields"] if name != "op"]})
+        return [copy, *others]
+
     def render_change_form(
         self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
     ) -> HttpResponse:

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
-from django.db.models import Exists, OuterRef, QuerySet, Subquery
+from django.db.models import Count, Exists, OuterRef, QuerySet, Subquery
 from django.http import Http404, HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
@@ -180,6 +180,7 @@ class ReleaseAdmin(
         rows = Release.objects.defer("content", "tokens", "accepted_warnings").annotate(
             is_live=Exists(activations.filter(is_live=True)),
             cohort=Subquery(readers.order_by("position").values("name")[:1]),
+            cohort_count=Subquery(readers.order_by().values("variant").annotate(count=Count("pk")).values("count")),
         )
         return stored_releases.annotate_own_note(rows)
 
@@ -203,7 +204,8 @@ class ReleaseAdmin(
         if release.withdrawn_at:
             return format_html('<span class="ui-tag ui-tag--withdrawn">{}</span>', "withdrawn")
         if release.cohort:
-            return f"read by the cohort {release.cohort}"
+            more = release.cohort_count - 1
+            return f"read by the cohort {release.cohort}{f' and {more} more' if more else ''}"
         return "was live" if release.own_note is not None else "never live"
 
     @admin.display(description="Created by", ordering="created_by")

@@ -27,7 +27,7 @@ def local_sign_in_hint() -> str:
     """Return where `make run` wrote the user name and the password; "" if it did not set up this gateway."""
     if settings.PRODUCTION or not (settings.VAR_DIR / "dev.env").exists():
         return ""
-    return "make run printed the user name and the password. They are also in var/dev.env."
+    return "The output of make run has the user name and the password. They are also in var/dev.env."
 
 
 @register.simple_tag

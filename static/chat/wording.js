@@ -34,7 +34,7 @@ export function dropRepaired(operations) {
   );
 }
 
-/** Return what the calls that wait would do and the labels of both buttons. One decision is for all of them. */
+/** Return what to ask about the calls that wait, and the labels of both buttons. One decision is for all of them. */
 export function describeQuestion(confirmations) {
   const operations = confirmations.map(({ operation = {} }) => operation);
   const text = confirmations.map(describeEffect).join(" ");
@@ -56,7 +56,7 @@ export function describeInput({ op, error: { details } }) {
 }
 
 function describeEffect({ operation = {}, args_text: args = "" }) {
-  return `This would ${space(operation.action || "run")} the ${describeRow(operation)}.${args && ` ${capitalize(args)}`}`;
+  return `${capitalize(space(operation.action || "run"))} the ${describeRow(operation)}?${args && ` ${capitalize(args)}`}`;
 }
 
 function nameDecision(operation) {

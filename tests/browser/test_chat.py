@@ -356,7 +356,7 @@ def test_delete_waits_for_a_decision(
     message = suggestion.get_attribute("data-send") or ""
     suggestion.click()
     wait_for_end(page, "ask")
-    expect(page.get_by_text("This would delete the task “Try the confirmation”.")).to_be_visible()
+    expect(page.get_by_text("Delete the task “Try the confirmation”?")).to_be_visible()
     expect(page.get_by_role("status")).to_have_text("Your decision is needed")
     take_picture(person, "chat-confirm")
     check_page_in_both_schemes(person)

@@ -18,7 +18,7 @@ _TITLE_FIELD = {"project": "name", "goal": "name", "plan": "name", "requirement"
 _DATE_FIELD = {"goal": "target_date", "plan": "end_date", "project": "end_at", "event": "start_at"}
 _HEAD = re.compile(
     r"^(?:please |can you |could you )?(?:create|add|make|start|write|record|note|(?:i|we) (?:need|want))?\s*"
-    r"(?:a |an |the |new )*[\w-]+(?:\s+|$)(?:called |named |titled |to |about |that |for (?:my |our |an? )|: ?)?",
+    r"(?:a |an |the |new )*[\w-]+(?:\s+|: *|$)(?:called |named |titled |to |about |that |for (?:my |our |an? )|: ?)?",
     re.IGNORECASE,
 )
 _MOVED_TO = re.compile(r"\b(?:at|to) (\d{1,2})(?::(\d\d)|(?= ?[ap]m))\s?(am|pm)?\b", re.IGNORECASE)

@@ -274,7 +274,7 @@ def test_interrupt_of_another_protocol_asks_in_words_for_people(chat: ChatHarnes
     end = [frame for type, data in asked.events for frame in encoder.encode(type, data)][-1]
 
     [interrupt] = end["outcome"]["interrupts"]
-    assert interrupt["message"] == f"This would delete the task “{task.title}”."
+    assert interrupt["message"] == f"Delete the task “{task.title}”?"
 
 
 def test_call_of_an_earlier_message_is_whole_in_the_next_one_for_the_ai_sdk(chat: ChatHarness) -> None:

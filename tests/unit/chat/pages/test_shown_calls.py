@@ -38,7 +38,7 @@ def test_waiting_call_asks_with_buttons_that_name_the_row_and_a_passed_over_one_
         for is_waiting in (True, False)
     )
 
-    text = "This would delete the task “Find a venue”. Scope: “all”"
+    text = "Delete the task “Find a venue”? Scope: “all”"
     assert waiting.question == Question(text, "Delete “Find a venue”", "Keep it")
     assert waiting.label == "Needs your approval"
     assert (passed.status, passed.label, passed.headline, passed.question) == ("undone", "Not done", LEFT_UNDONE, None)

@@ -63,7 +63,7 @@ def test_other_ends_of_a_run_than_success() -> None:
 
     (interrupt,) = waits["outcome"]["interrupts"]
     assert (interrupt["id"], interrupt["toolCallId"]) == ("c1", "c1")
-    assert interrupt["message"] == "This would delete the task."
+    assert interrupt["message"] == "Delete the task?"
     assert cancelled["outcome"] == {"type": "cancelled"}
     assert failed == {"type": "RUN_ERROR", "message": "No.", "code": "model_failed"}
 

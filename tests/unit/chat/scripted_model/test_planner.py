@@ -145,6 +145,16 @@ def test_task_is_created_in_the_project_that_the_user_looks_at() -> None:
     assert get_exec(answer) == ("onto.task.create", {"project_id": BUY["id"], "title": "Sow tomatoes"})
 
 
+def test_new_project_is_named_by_what_follows_a_colon() -> None:
+    question = build_user("Start a project: Repaint the hallway")
+    none = build_exec("onto.project.search", build_success("onto.project.search", projects=[]))
+
+    answer = ask(question, none)
+
+    assert get_exec(answer)[0] == "onto.project.create"
+    assert "'Repaint the hallway'" in str(get_exec(answer)[1])
+
+
 def test_risks_are_listed_only_if_the_help_names_the_op() -> None:
     question = build_user(SUGGESTIONS[8].text)
     project = build_exec(

@@ -37,6 +37,7 @@ def name_all(*operations: str) -> list[str]:
         ("GET /a/{b}/c/{d}/e/{f}/gears", "x.c.e.gear.list"),
         ("GET /api/v1/pets", "x.pet.list"),
         ("GET /status", "x.status.get"),
+        ("GET /stats", "x.stats.get"),
         ("POST /pets:batchGet", "x.pet.batch_get"),
         ("GET /pets/{id}.json", "x.pet.get"),
         ("POST /reports", "x.report.create"),
