@@ -45,7 +45,7 @@ KINDS = {
 AUDITED_USER_FIELDS = ("username", "first_name", "last_name", "email", "is_active", "is_staff", "is_superuser")
 
 # Django's own texts speak of what a status "designates".
-LABELS = {"is_staff": "Can sign in to the console", "is_superuser": "Can do everything"}
+LABELS = {"username": "User name", "is_staff": "Can sign in to the console", "is_superuser": "Can do everything"}
 HELP_TEXTS = {
     "username": "At most 150 letters, digits and @ . + - _",
     "email": "Single sign-on finds people by this address, and messages about reviews go there. It must be unique.",

@@ -122,7 +122,7 @@ class CohortAdmin(CohortStepMixin, CohortWideningMixin, ImpactPreviewMixin, Audi
         """Name the variant and format the share for users who can only view."""
         is_view_only = obj is not None and not self.has_change_permission(request, obj)
         labels = {"variant": "variant_label", "percentage": "percentage_label"} if is_view_only else {}
-        return [labels.get(name, name) for name in super().get_fields(request, obj)]
+        return [labels.get(str(name), name) for name in super().get_fields(request, obj)]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Cohort]:
         exposures = Assignment.objects.filter(cohort=OuterRef("name")).order_by().values("cohort")

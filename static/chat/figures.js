@@ -2,12 +2,11 @@
 
 import { createElement, formatCount, formatDollars } from "./dom.js";
 
-const RELEASE_LENGTH = 8; // characters that are shown
 const SVG = "http://www.w3.org/2000/svg";
 
 export function showServing(figures, turn, { surface, release, cohort, layers }) {
   const parts = [surface];
-  if (release) parts.push(linkToConsole(`release ${release.slice(0, RELEASE_LENGTH)}`, `registry/release/${release}/change/`));
+  if (release) parts.push(linkToConsole("release", `registry/release/${release}/change/`, release));
   for (const name of cohort?.split(" ").filter(Boolean) ?? []) {
     parts.push(linkToConsole(`cohort ${name}`, `analytics/cohort/?q=${encodeURIComponent(name)}`));
   }
@@ -46,11 +45,11 @@ function showSums(figures, { input = 0, output = 0, answers = 0 }) {
 }
 
 /** Return a link into the console for staff, whose page has its address, and a text for others. */
-function linkToConsole(text, path) {
+function linkToConsole(text, path, title = "") {
   const root = document.body.dataset.console;
-  if (!root) return text;
-  const link = createElement("a", "", text);
-  link.href = root + path;
+  const link = createElement(root ? "a" : "span", "", text);
+  if (root) link.href = root + path;
+  if (title) link.title = title;
   return link;
 }
 
