@@ -111,14 +111,17 @@ def describe_entry(entry: AuditEntry, releases: Mapping[str, str] = NO_NAMES) ->
 
 def describe_action(entry: AuditEntry) -> str:
     """Return the verb of an entry, such as "changed", or what its kind calls such a change."""
-    if entry.action == AuditEntry.Action.ASKED:
-        return "requested"
     declared = manifest.get().audit_kinds.get(entry.kind)
     if declared is not None and entry.action == AuditEntry.Action.CHANGED:
         for name, verbs in declared.verbs.items():
             if name in entry.changes and (verb := verbs.get(entry.changes[name][1], verbs.get(None, ""))):
                 return verb
-    return str(entry.get_action_display())
+    return name_action(entry.action)
+
+
+def name_action(action: str) -> str:
+    """Return the word for an action."""
+    return "requested" if action == AuditEntry.Action.ASKED else str(AuditEntry.Action(action).label)
 
 
 def describe_changes(entry: AuditEntry, releases: Mapping[str, str] = NO_NAMES) -> str:

@@ -1,6 +1,6 @@
 """The page of the audit log."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from django.contrib import admin
@@ -27,6 +27,16 @@ class AuditKindFilter(admin.SimpleListFilter):
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         return queryset.filter(kind=kind) if (kind := self.value()) else queryset
+
+
+class ActionFilter(admin.ChoicesFieldListFilter):
+    """Filter for what was done, in the words of the list."""
+
+    def choices(self, changelist: Any) -> Iterator[Any]:
+        everything, *others = super().choices(changelist)
+        yield everything
+        for each, action in zip(others, AuditEntry.Action, strict=True):
+            yield {**each, "display": audit_log.name_action(action)}
 
 
 def list_visible_kinds(request: HttpRequest) -> list[str]:
@@ -65,7 +75,7 @@ class AuditEntryAdmin(LogAdmin):
     empty = "Edit an op. This list then shows who changed what, and the previous text."
     list_display = ["time", "by", "changed_entry", "what_changed", "note"]
     list_display_links = ["changed_entry"]
-    list_filter = [ActorFilter, AuditKindFilter, "action", TIME_FILTER]
+    list_filter = [ActorFilter, AuditKindFilter, ("action", ActionFilter), TIME_FILTER]
     link_lookups = ["kind", "name"]
     search_fields = ["name", "by", "note"]
 

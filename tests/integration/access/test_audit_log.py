@@ -163,6 +163,14 @@ def test_log_is_filtered_by_person_kind_and_time(admin_client: HttpClient) -> No
     assert count(time__lt="2020-01-01 00:00:00+00:00") == 0
 
 
+def test_filter_by_action_has_the_words_of_the_list(admin_client: HttpClient) -> None:
+    page = admin_client.get(reverse(LOG)).content.decode()
+
+    assert "action__exact=asked" in page
+    assert "requested" in page
+    assert "asked for" not in page
+
+
 def test_entries_of_a_removed_app_are_for_superusers(admin_client: HttpClient) -> None:
     AuditEntry.objects.create(time=timezone.now(), by="eva", kind="gone", name="secret plan", action="tried")
     other = HttpClient()
