@@ -27,7 +27,7 @@ from registry.files import loader
 from registry.help.typed_tools import TypedTools
 
 # One conversation a line: {"conversation", "split": dev|test, "language"?, "context": {"type", "entity_type"?},
-# "services"?: true if three services are connected, "turns": [{"message" (empty: the user decided by a button),
+# "services"?: [names of connected ones], "turns": [{"message" (empty: the user decided by a button),
 # "needs": [tool name, or [equal ones]], "intent": read|write|mixed, "elliptic"?, "reply"?: of the assistant}]}
 CONVERSATIONS = Path(__file__).parents[1] / "tests" / "data" / "selection_turns.jsonl"
 DEV, HELD_OUT = "dev", "test"
@@ -95,7 +95,7 @@ def replay_turns() -> Iterator[SelectedTurn]:
     """Yield each labelled turn as heuristics select its tools, after the turns before it."""
     for line in CONVERSATIONS.read_text().splitlines():
         conversation = json.loads(line)
-        catalog = build_labelled_catalog(with_services=bool(conversation.get("services")))
+        catalog = build_labelled_catalog(tuple(conversation.get("services", ())))
         messages: list[dict[str, str]] = []
         called: list[list[str]] = []
         for turn in conversation["turns"]:
@@ -113,10 +113,9 @@ def replay_turns() -> Iterator[SelectedTurn]:
 
 
 @cache
-def build_labelled_catalog(*, with_services: bool) -> Catalog:
-    """Return the shipped catalog, with the services of the labelled conversations or without."""
-    content = loader.read_shipped_catalog()
-    return build_catalog("v" * 64, selection_services.add_services(content) if with_services else content)
+def build_labelled_catalog(services: tuple[str, ...] = ()) -> Catalog:
+    """Return the shipped catalog and the ops of these services, which `benchmarks/selection_services.py` names."""
+    return build_catalog("v" * 64, selection_services.add_services(loader.read_shipped_catalog(), services))
 
 
 def _replay_turn(

@@ -1,9 +1,14 @@
-"""The connected services of the labelled turns: the example shop, sticky notes, and a registry with names like ours."""
+"""The connected services of the labelled turns.
+
+`shop` is the example shop, `crm` and `files` are example domains, `stickies` has sticky notes, and `registry` has names
+like ours.
+"""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from demo import load
 from demo.shop import service
 from registry.imports import functions, import_document, op_paths, run_import
 from registry.imports.document_source import DocumentFiles
@@ -33,19 +38,24 @@ REGISTRY: dict[str, Any] = {
 }
 
 
-def add_services(content: Snapshot) -> Snapshot:
-    """Return a snapshot with the ops of the services."""
-    files = DocumentFiles(ADDRESS, {ADDRESS: json.dumps(service.load_document()).encode()})
-    sources = {
-        "shop": import_document.read_document(files).pick(Selection(), "shop"),
-        "stickies": _read_tools("stickies", STICKIES),
-        "registry": _read_tools("registry", REGISTRY),
-    }
-    added = [entry for group, source in sources.items() for entry in _build_entries(source, group)]
+def add_services(content: Snapshot, names: Sequence[str]) -> Snapshot:
+    """Return a snapshot with the ops of these services."""
+    added = [entry for name in names for entry in _READERS[name](name)]
     return {**content, "ops": [*content["ops"], *added]}
 
 
-def _read_tools(group: str, tools: Mapping[str, Any]) -> ImportSource:
+def _read_shop(group: str) -> list[OpEntry]:
+    files = DocumentFiles(ADDRESS, {ADDRESS: json.dumps(service.load_document()).encode()})
+    return _build_entries(import_document.read_document(files).pick(Selection(), group), group)
+
+
+def _read_example(group: str) -> list[OpEntry]:
+    """Return an example domain as if it was imported: imported ops have no contexts."""
+    ops = load.read_copy()["ops"]
+    return [{**op, "contexts": []} for op in ops if op["op"].startswith(f"{group}.")]
+
+
+def _read_tools(group: str, tools: Mapping[str, Any]) -> list[OpEntry]:
     items = [
         {
             "type": "function",
@@ -61,7 +71,7 @@ def _read_tools(group: str, tools: Mapping[str, Any]) -> ImportSource:
         }
         for name, (description, arguments) in tools.items()
     ]
-    return functions.read_functions(collect_functions(items, ProviderFormat.OPENAI), group)
+    return _build_entries(functions.read_functions(collect_functions(items, ProviderFormat.OPENAI), group), group)
 
 
 def _build_entries(source: ImportSource, group: str) -> list[OpEntry]:
@@ -71,3 +81,12 @@ def _build_entries(source: ImportSource, group: str) -> list[OpEntry]:
         run_import.build_op_entry(op, path=paths[op.name], tool_name=op.tool_name, connection=group)
         for op in source.ops
     ]
+
+
+_READERS: dict[str, Callable[[str], list[OpEntry]]] = {
+    "shop": _read_shop,
+    "crm": _read_example,
+    "files": _read_example,
+    "stickies": lambda group: _read_tools(group, STICKIES),
+    "registry": lambda group: _read_tools(group, REGISTRY),
+}

@@ -17,7 +17,7 @@ if not apps.is_installed("workspace"):
 
 @pytest.fixture(scope="module")
 def catalog() -> Catalog:
-    return build_labelled_catalog(with_services=True)
+    return build_labelled_catalog(("shop", "stickies", "registry"))
 
 
 @pytest.mark.parametrize(
