@@ -2,8 +2,8 @@
 
 from gateway.toolset import shown_ops
 from gateway.toolset.shown_ops import TypedTools, resolve_context
-from gateway.toolset.shown_tools import ShownTool, SurfaceTools, ToolsetRequest, count_definition_tokens
-from registry.catalog.model import Catalog, CatalogPin
+from gateway.toolset.shown_tools import ShownTool, SurfaceTools, ToolsetRequest
+from registry.catalog.model import Catalog, CatalogOp, CatalogPin
 from registry.models.surface_copy import ANY
 
 
@@ -15,18 +15,17 @@ def select_pinned_tools(catalog: Catalog, request: ToolsetRequest, surface: str)
     view = catalog.view_for(request.visibility)
     ops = [catalog.ops[path] for path in pin.ops if path in view.ops]
     usable, refused = shown_ops.split_refused(catalog, ops)
-    shown: list[ShownTool] = []
+    chosen: list[CatalogOp] = []
     left_out = [op.tool_name for op in refused]
-    tokens_left = pin.max_tokens
+    tools, tokens_left = TypedTools.of(catalog), pin.max_tokens
     for op in usable:
-        tool = ShownTool.of_typed(TypedTools.of(catalog)[op.op], strict=True)
-        cost = count_definition_tokens(tool.name, tool.description, tool.strict_parameters or tool.parameters)
-        if cost > tokens_left:
+        if tools[op.op].tokens > tokens_left:
             left_out.append(op.tool_name)
             continue
-        shown.append(tool)
-        tokens_left -= cost
-    return SurfaceTools(tuple(shown), tuple(left_out))
+        chosen.append(op)
+        tokens_left -= tools[op.op].tokens
+    names = {op.tool_name for op in chosen}
+    return SurfaceTools(tuple(ShownTool.of_typed(tools[op.op], names) for op in chosen), tuple(left_out))
 
 
 def find_pin(catalog: Catalog, request: ToolsetRequest, surface: str) -> CatalogPin | None:

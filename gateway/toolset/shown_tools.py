@@ -1,10 +1,10 @@
 """What a surface shows: tools independent of a provider's format, and the request that they are chosen for."""
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
 
 from analytics.rollout.evaluation import get_model_family
-from core.text import token_budget
 from gateway.access.request_context import Caller, UserContext
 from gateway.toolset.conversation import EMPTY_CONVERSATION, ToolsetConversation
 from registry.catalog.model import CatalogOp, Visibility
@@ -35,20 +35,24 @@ class ShownTool:
         return cls(definition["name"], definition["description"], definition["parameters"])
 
     @classmethod
-    def of_typed(cls, tool: TypedTool, *, strict: bool = False, is_deferred: bool = False) -> "ShownTool":
-        """Return an op as a separate tool; with `strict`, in strict mode if its schema allows that."""
-        strict_parameters = tool.strict_parameters if strict else None
+    def of_typed(cls, tool: TypedTool, shown: Collection[str] | None = None) -> "ShownTool":
+        """Return an op as a separate tool with its lean definition, beside the tools that are named in `shown`."""
+        return cls(tool.name, tool.lean.describe(shown), tool.lean.parameters, op=tool.op)
+
+    @classmethod
+    def of_deferred(cls, tool: TypedTool) -> "ShownTool":
+        """Return an op as a tool that a search loads: whole, and in strict mode if its schema allows that."""
         examples = [example["args"] for example in tool.op.examples]
-        if strict_parameters is not None:
-            examples = [fill_nulls(strict_parameters, args) for args in examples]
+        if tool.strict_parameters is not None:
+            examples = [fill_nulls(tool.strict_parameters, args) for args in examples]
         return cls(
             tool.name,
             tool.description,
             tool.parameters,
             op=tool.op,
-            strict_parameters=strict_parameters,
-            is_deferred=is_deferred,
-            examples=tuple(examples) if is_deferred else (),
+            strict_parameters=tool.strict_parameters,
+            is_deferred=True,
+            examples=tuple(examples),
         )
 
 
@@ -79,9 +83,3 @@ class SurfaceTools:
 
     tools: tuple[ShownTool, ...]
     left_out: tuple[str, ...] = ()
-
-
-def count_definition_tokens(name: str, description: str, parameters: Schema) -> int:
-    """Return the tokens of a tool's definition as a function of Chat Completions (o200k_base)."""
-    function = {"name": name, "description": description, "parameters": parameters}
-    return token_budget.count_json({"type": "function", "function": function})

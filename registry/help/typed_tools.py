@@ -1,12 +1,14 @@
 """Render ops as separate tools, as model providers accept them: name, description and a JSON Schema of arguments."""
 
-from collections.abc import Iterable
+import re
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from core.text import token_budget
 from registry.catalog.model import Catalog, CatalogOp
+from registry.help import lean_definitions
 from registry.help.op_names import replace_paths
 from registry.jsonschema import arguments, signatures
 from registry.jsonschema.dialect import Schema
@@ -21,26 +23,82 @@ _STRICT_KEYWORDS = frozenset(("type", "description", "enum", "const", "propertie
 _STRICT_FORMATS = frozenset(("uuid", "date", "time", "date-time", "email"))
 # These say what a value is, so that a schema without them would mean something else.
 _NOT_STRICT_KEYWORDS = frozenset(("$ref", "oneOf", "allOf", "not", "if", "patternProperties", "prefixItems", "$defs"))
+_NAME = re.compile(r"[\w-]+")
+
+
+@dataclass(frozen=True)
+class LeanDefinition:
+    """A definition in few tokens: `named_tools` are those that its description mentions."""
+
+    description: str
+    parameters: Schema
+    rare_arguments: tuple[str, ...] = ()  # they are only named
+    named_tools: frozenset[str] = frozenset()
+
+    def describe(self, shown: Collection[str] | None = None) -> str:
+        """Return the description; with the names of the tools that are shown, without sentences about others."""
+        description = self.description
+        if shown is not None and self.named_tools:
+            description = lean_definitions.drop_hidden_tools(description, self.named_tools, shown)
+        return lean_definitions.join_sentences(description, lean_definitions.describe_rare(self.rare_arguments))
+
+
+class NamedTools:
+    """The tool names of ops, for texts that have their paths."""
+
+    def __init__(self, ops: Iterable[CatalogOp]) -> None:
+        self.by_path = {op.op: op.tool_name for op in ops}
+        # A plain lower-case word (search, fetch) in a text is no name.
+        self._names = frozenset(name for name in self.by_path.values() if not (name.isalpha() and name.islower()))
+
+    def find_in(self, text: str) -> frozenset[str]:
+        """Return the tool names in a text."""
+        return self._names.intersection(_NAME.findall(text))
 
 
 @dataclass(frozen=True)
 class TypedTool:
-    """An op as a tool. `strict_parameters` is its schema for strict mode; None if that would mean something else."""
+    """An op as a tool. Texts have the tool names of other ops in place of their paths."""
 
     op: CatalogOp
-    name: str
-    description: str
-    parameters: Schema
+    names: NamedTools
+
+    @property
+    def name(self) -> str:
+        """Its tool name."""
+        return self.op.tool_name
 
     @cached_property
-    def tokens(self) -> int:
-        """The tokens of its definition as a function of Chat Completions (o200k_base)."""
-        function = {"name": self.name, "description": self.description, "parameters": self.parameters}
-        return token_budget.count_json({"type": "function", "function": function})
+    def description(self) -> str:
+        """The summary and the description of the op."""
+        return replace_paths(f"{self.op.summary.rstrip('.')}. {self.op.description}".strip(), self.names.by_path)
+
+    @cached_property
+    def parameters(self) -> Schema:
+        """The whole schema of its arguments."""
+        return self._replace_paths(make_provider_safe(self.op.schema))
 
     @cached_property
     def strict_parameters(self) -> dict[str, Any] | None:
+        """Its schema for strict mode; None if that would mean something else."""
         return make_strict(self.parameters)
+
+    @cached_property
+    def lean(self) -> LeanDefinition:
+        """Its definition for surfaces that send it in every request."""
+        schema, rare = lean_definitions.make_lean(_flatten(self.op.schema))
+        parameters = self._replace_paths(signatures.strip_annotations(schema))
+        return LeanDefinition(self.description, parameters, rare, self.names.find_in(self.description) - {self.name})
+
+    @cached_property
+    def tokens(self) -> int:
+        """The tokens of its lean definition as a function of Chat Completions (o200k_base)."""
+        function = {"name": self.name, "description": self.lean.describe(), "parameters": self.lean.parameters}
+        return token_budget.count_json({"type": "function", "function": function})
+
+    def _replace_paths(self, schema: Schema) -> Schema:
+        replaced: Schema = _replace_paths_in_descriptions(schema, self.names.by_path)
+        return replaced
 
 
 class TypedTools(dict[str, TypedTool]):
@@ -59,17 +117,19 @@ class TypedTools(dict[str, TypedTool]):
 
 def build_tools(ops: Iterable[CatalogOp], named: Iterable[CatalogOp]) -> dict[str, TypedTool]:
     """Return ops as tools, by path. Where their texts have the path of a named op, they get its tool name."""
-    names = {op.op: op.tool_name for op in named}
-    return {op.op: _build_tool(op, names) for op in ops}
+    names = NamedTools(named)
+    return {op.op: TypedTool(op, names) for op in ops}
 
 
 def make_provider_safe(schema: Schema) -> dict[str, Any]:
     """Return an argument schema that every provider accepts: an object with all its properties at the top level."""
-    bare_schema: Schema = signatures.strip_annotations(schema)
-    properties = list(arguments.iter_arguments(bare_schema))
-    other_keywords = {
-        key: value for key, value in bare_schema.items() if key not in _TOP_LEVEL_KEYWORDS and key != "$ref"
-    }
+    return _flatten(signatures.strip_annotations(schema))
+
+
+def _flatten(schema: Schema) -> dict[str, Any]:
+    """Return a schema with its arguments at the top level."""
+    properties = list(arguments.iter_arguments(schema))
+    other_keywords = {key: value for key, value in schema.items() if key not in _TOP_LEVEL_KEYWORDS and key != "$ref"}
     object_keywords = {"type": "object", "properties": {name: each for name, each, _ in properties}}
     required = [name for name, _, is_required in properties if is_required]
     return other_keywords | object_keywords | ({"required": required} if required else {})
@@ -139,17 +199,6 @@ def _make_nullable(schema: Schema) -> dict[str, Any]:
 def _list_types(schema: Schema) -> list[str]:
     types = schema.get("type", [])
     return [types] if isinstance(types, str) else list(types)
-
-
-def _build_tool(op: CatalogOp, names: dict[str, str]) -> TypedTool:
-    description = f"{op.summary.rstrip('.')}. {op.description}".strip()
-    parameters = make_provider_safe(op.schema)
-    return TypedTool(
-        op,
-        op.tool_name,
-        replace_paths(description, names),
-        _replace_paths_in_descriptions(parameters, names),
-    )
 
 
 def _replace_paths_in_descriptions(node: Any, names: dict[str, str]) -> Any:

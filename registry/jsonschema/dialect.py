@@ -20,9 +20,10 @@ VALUE_REFUSALS = "x-refused"  # annotation {value sent: sentence}: what to do in
 VALUE_OMISSIONS = "x-omitted"  # annotation {value sent: warning}: values that say too little, and are left out
 SHORT_NOTE = "x-note"  # annotation: a few words that short help shows after the type, instead of bounds
 OPTION = "x-option"  # annotation, true: the argument of an update says how to do it or what to answer, not what changes
+RARE = "x-rare"  # annotation, true: few calls send the argument, so lean definitions of tools only name it
 ALIAS_ARGS = "x-alias-args"  # annotation of a whole schema, {alias: {argument: value}}: what an alias stands for
 # No model is shown these keywords.
-ANNOTATIONS = frozenset({VALUE_ALIASES, VALUE_REFUSALS, VALUE_OMISSIONS, SHORT_NOTE, OPTION, ALIAS_ARGS})
+ANNOTATIONS = frozenset({VALUE_ALIASES, VALUE_REFUSALS, VALUE_OMISSIONS, SHORT_NOTE, OPTION, RARE, ALIAS_ARGS})
 _LOCAL_DATE_TIME = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,30})?)?([Zz]|[+-][0-9]{2}:[0-9]{2})?"
 )

@@ -24,7 +24,8 @@ def show_ops(catalog: Catalog, ops: Sequence[CatalogOp]) -> SurfaceTools:
     """Return ops as tools, as many as providers accept."""
     usable, refused = shown_ops.split_refused(catalog, ops)
     tools = shown_ops.TypedTools.of(catalog)
-    shown = tuple(ShownTool.of_typed(tools[op.op]) for op in usable[:MAX_TOOLS])
+    names = {op.tool_name for op in usable[:MAX_TOOLS]}
+    shown = tuple(ShownTool.of_typed(tools[op.op], names) for op in usable[:MAX_TOOLS])
     if len({op.connection for op in catalog.ops.values() if op.is_of_service}) > 1:
         shown = tuple(map(_name_service, shown))
     return SurfaceTools(shown, tuple(op.tool_name for op in (*refused, *usable[MAX_TOOLS:])))

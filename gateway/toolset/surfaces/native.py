@@ -23,4 +23,4 @@ def select_tools(catalog: Catalog, request: ToolsetRequest) -> SurfaceTools:
 
 def build_deferred_tool(catalog: Catalog, op: CatalogOp) -> ShownTool:
     """Return an op as a tool that a search loads."""
-    return ShownTool.of_typed(TypedTools.of(catalog)[op.op], strict=True, is_deferred=True)
+    return ShownTool.of_deferred(TypedTools.of(catalog)[op.op])

@@ -97,30 +97,33 @@ def test_pinned_ops_over_the_budget_or_that_the_caller_may_not_run_are_left_out(
     assert list_names(request_toolset(reader, "hybrid", **IN_PROJECT))[3:] == ["list_onto_tasks"]
 
 
-def test_call_of_a_pinned_tool_goes_through_exec_unchanged(api: Api) -> None:
+def test_pinned_tool_is_lean_and_takes_the_arguments_that_it_only_names(api: Api) -> None:
     pin("onto.task.list")
     publish_draft()
     tool = request_toolset(api, "hybrid")["tools"][-1]["function"]
-    assert tool["strict"] is True
-    assert set(tool["parameters"]["required"]) == set(tool["parameters"]["properties"])
-    args = dict.fromkeys(tool["parameters"]["properties"]) | {"project_id": DEMO_PROJECT_ID, "limit": 2}
+    shown = tool["parameters"]["properties"]
 
-    envelope = api.exec(tool["name"], args)
+    envelope = api.exec(tool["name"], {"project_id": DEMO_PROJECT_ID, "limit": 2, "fields": ["title"]})
 
+    assert "strict" not in tool
+    assert "limit" in shown
+    assert "fields" not in shown
+    assert "fields" in tool["description"]
     assert (envelope["op"], envelope["ok"]) == ("onto.task.list", True)
-    assert len(envelope["result"]["tasks"]) == 2
+    assert [set(task) for task in envelope["result"]["tasks"]] == [{"id", "title"}] * 2
     assert envelope["meta"]["warnings"] == []
 
 
-def test_format_without_strict_mode_gets_plain_schemas(api: Api) -> None:
+def test_tool_names_only_tools_that_are_shown_with_it(api: Api) -> None:
     pin("onto.task.list")
     publish_draft()
+    alone = request_toolset(api, "hybrid")["tools"][-1]["function"]["description"]
+    pin("onto.task.list", "onto.task.search", context="project")
+    publish_draft()
+    beside = request_toolset(api, "hybrid", **IN_PROJECT)["tools"][-2]["function"]["description"]
 
-    tool = request_toolset(api, "hybrid", "mcp")["tools"][-1]
-
-    assert tool["name"] == "list_onto_tasks"
-    assert "required" not in tool["inputSchema"]
-    assert tool["inputSchema"]["properties"]["limit"]["type"] == "integer"
+    assert "search_onto_tasks" not in alone
+    assert "search_onto_tasks" in beside
 
 
 @pytest.mark.parametrize("format", ["openai", "anthropic"])
