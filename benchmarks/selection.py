@@ -15,7 +15,9 @@ from typing import Any
 
 from benchmarks import selection_services
 from benchmarks.figures import BenchmarkFigure
+from core.text import token_budget
 from gateway.access.request_context import UserContext
+from gateway.toolset import rendering
 from gateway.toolset.conversation import ASSISTANT, MAX_MESSAGES, USER, ToolsetConversation
 from gateway.toolset.escalation import widen_toolset
 from gateway.toolset.selection import candidates, heuristics, selector
@@ -24,7 +26,6 @@ from gateway.toolset.surfaces import legacy
 from registry.catalog.builder import build_catalog
 from registry.catalog.model import FULL_VISIBILITY, Catalog, CatalogOp
 from registry.files import loader
-from registry.help.typed_tools import TypedTools
 
 # One conversation a line: {"conversation", "split": dev|test, "language"?, "context": {"type", "entity_type"?},
 # "services"?: [names of connected ones], "turns": [{"message" (empty: the user decided by a button),
@@ -32,7 +33,7 @@ from registry.help.typed_tools import TypedTools
 CONVERSATIONS = Path(__file__).parents[1] / "tests" / "data" / "selection_turns.jsonl"
 DEV, HELD_OUT = "dev", "test"
 OTHER_LANGUAGES = "other"  # the language of conversations in none of those whose words are known
-MAX_TOKENS = 6_000  # of the definitions: the default of GATEWAY_SELECTION_TOKENS
+MAX_TOKENS = 3_500  # of the definitions: the default of GATEWAY_SELECTION_TOKENS
 STEPS = 2  # escalations
 RECENT_TURNS = 2  # whose tools a chat sends
 
@@ -61,9 +62,12 @@ class SelectedTurn:
         return not self.missing or (self.language == OTHER_LANGUAGES and self.intent != "read")
 
 
-def measure_selection() -> list[BenchmarkFigure]:
-    """Return the figures of the labelled turns, those of the held-out ones under names of their own."""
-    turns = list(replay_turns())
+def measure_selection(every: int = 1) -> list[BenchmarkFigure]:
+    """Return the figures of the labelled turns, those of the held-out ones under names of their own.
+
+    `every` takes one of so many conversations.
+    """
+    turns = list(replay_turns(every))
     return [figure for split in (DEV, HELD_OUT) for figure in _measure_split(split, turns)]
 
 
@@ -91,9 +95,9 @@ def _measure_split(split: str, all_turns: Sequence[SelectedTurn]) -> Iterator[Be
     yield BenchmarkFigure(f"{name}.p95", round(slow, 1), "ms", f"{against}, in process, without a model")
 
 
-def replay_turns() -> Iterator[SelectedTurn]:
+def replay_turns(every: int = 1) -> Iterator[SelectedTurn]:
     """Yield each labelled turn as heuristics select its tools, after the turns before it."""
-    for line in CONVERSATIONS.read_text().splitlines():
+    for line in CONVERSATIONS.read_text().splitlines()[::every]:
         conversation = json.loads(line)
         catalog = build_labelled_catalog(tuple(conversation.get("services", ())))
         messages: list[dict[str, str]] = []
@@ -125,7 +129,6 @@ def _replay_turn(
     conversation: ToolsetConversation,
     catalog: Catalog,
 ) -> SelectedTurn:
-    tools = TypedTools.of(catalog)
     context = UserContext(labels["context"]["type"], entity_type=labels["context"].get("entity_type", ""))
     request = ToolsetRequest(FULL_VISIBILITY, context, conversation=conversation)
     started = time.perf_counter()
@@ -133,7 +136,7 @@ def _replay_turn(
     plan = heuristics.plan_selection(request, pool, catalog)
     chosen = selector.compose_selection(plan, pool, catalog, request, max_tokens=MAX_TOKENS).ops
     milliseconds = (time.perf_counter() - started) * 1_000
-    context_ops = legacy.list_static_ops(catalog, request)
+    context_tools, context_tokens = _measure_context(tuple(labels.get("services", ())), context)
     return SelectedTurn(
         message=turn["message"] or f"({conversation.message})",
         split=labels["split"],
@@ -142,13 +145,25 @@ def _replay_turn(
         is_elliptic=turn.get("elliptic", False),
         tools=len(chosen),
         writes=sum(op.is_write for op in chosen),
-        tokens=sum(tools[op.op].tokens for op in chosen),
-        context_tools=len(context_ops),
-        context_tokens=sum(tools[op.op].tokens for op in context_ops),
+        tokens=_count_tokens(chosen, catalog),
+        context_tools=context_tools,
+        context_tokens=context_tokens,
         missing=tuple(need[0] for need in _find_missing(needs, chosen)),
         escalations=_count_escalations(needs, chosen, catalog, request),
         milliseconds=milliseconds,
     )
+
+
+@cache
+def _measure_context(services: tuple[str, ...], context: UserContext) -> tuple[int, int]:
+    """Return the number of tools of a context, and their tokens."""
+    catalog = build_labelled_catalog(services)
+    ops = legacy.list_static_ops(catalog, ToolsetRequest(FULL_VISIBILITY, context))
+    return len(ops), _count_tokens(ops, catalog)
+
+
+def _count_tokens(ops: Sequence[CatalogOp], catalog: Catalog) -> int:
+    return sum(token_budget.count_json(rendering.to_openai(tool)) for tool in legacy.show_ops(catalog, ops).tools)
 
 
 def _find_missing(needs: Sequence[Sequence[str]], ops: Sequence[CatalogOp]) -> list[Sequence[str]]:

@@ -94,5 +94,15 @@ class ToolsetConversation:
         """What the user wrote before, the newest first."""
         return [content for role, content in reversed(self.earlier) if role == USER]
 
+    @property
+    def earlier_text(self) -> str:
+        """What the user wrote before, as one text."""
+        return "\n".join(self.earlier_requests)
+
+    @property
+    def last_reply(self) -> str:
+        """What the assistant wrote last; empty if the user has written since."""
+        return self.earlier[-1][1] if self.earlier and self.earlier[-1][0] == ASSISTANT else ""
+
 
 EMPTY_CONVERSATION = ToolsetConversation()

@@ -5,15 +5,16 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
-from gateway.toolset.selection import finders
+from gateway.toolset.selection import finders, main_ops
 from gateway.toolset.selection.candidates import CREATE_CONTEXT, ToolCategory, get_category
 from gateway.toolset.selection.evidence import Evidence
-from gateway.toolset.selection.message_intent import Intent, MessageIntent, detect_message_intent
+from gateway.toolset.selection.message_intent import Intent
 from gateway.toolset.shown_tools import ToolsetRequest
 from registry.catalog.model import Catalog, CatalogOp
 
 SURE, UNSURE = 0.7, 0.4  # confidence
-MAX_REQUIRED = 3  # ops that are always shown, besides what they need first
+MAX_BEST = 2  # best reads and writes that are always shown, with what they need first
+CLOSE_SHARE = 0.7  # of the best write's score, for the second to be shown, too
 MAX_FOR_CHAT = 4  # ops for a message that asks for nothing
 LEAST_SHARE = 0.35  # of the best score
 
@@ -55,16 +56,23 @@ PLAN_SCHEMA: dict[str, Any] = {
 
 def plan_selection(request: ToolsetRequest, candidates: Sequence[CatalogOp], catalog: Catalog) -> SelectionPlan:
     """Return the plan for a conversation. The same request and candidates give the same plan."""
-    asked = _resolve_intent(request)
-    evidence = Evidence(request, candidates, catalog, asked)
-    ranked = evidence.rank()
+    evidence = Evidence(request, candidates, catalog)
+    asked, ranked = evidence.asked, evidence.ranked
     if asked.is_chat and request.context.type == CREATE_CONTEXT:
         asked = replace(asked, intent=Intent.MIXED)
     elif asked.is_chat:
         ranked = ranked[:MAX_FOR_CHAT]
-    writes = [op for op in ranked if op.is_write][: MAX_REQUIRED - 1]
-    reads = [op for op in ranked if not op.is_write][: MAX_REQUIRED - 1]
-    required = [*evidence.list_certain(), *writes, *(() if asked.intent == Intent.WRITE else reads)]
+    writes = [op for op in ranked if op.is_write][:MAX_BEST]
+    writes = [op for op in writes if evidence.scores[op.op] >= CLOSE_SHARE * evidence.scores[writes[0].op]]
+    reads = [op for op in ranked if not op.is_write][:MAX_BEST]
+    required = [
+        *evidence.list_certain(),
+        *writes,
+        *main_ops.list_topical(evidence),
+        *main_ops.list_main_writes(evidence),
+        *(() if asked.intent == Intent.WRITE else reads),
+        *(() if asked.intent == Intent.WRITE or asked.is_chat else main_ops.list_main_reads(evidence)),
+    ]
     least = LEAST_SHARE * evidence.scores[ranked[0].op] if ranked else 0
     known = evidence.known_entities
     required += () if asked.is_chat else evidence.list_searches()
@@ -80,15 +88,3 @@ def plan_selection(request: ToolsetRequest, candidates: Sequence[CatalogOp], cat
         confidence=SURE if asked.is_known_language and (asked.is_sure or evidence.is_follow_up) else UNSURE,
         reason=f"{asked.intent}: {', '.join(sorted(evidence.named)) or 'no kind of row is named'}",
     )
-
-
-def _resolve_intent(request: ToolsetRequest) -> MessageIntent:
-    """Return what the conversation asks for. A yes, or a message that does not say, continues what was asked before."""
-    asked = detect_message_intent(request.message)
-    if not (asked.is_agreement or (asked.is_follow_up and not asked.is_sure and not asked.actions)):
-        return asked
-    for text in request.conversation.earlier_requests:
-        before = detect_message_intent(text)
-        if not before.is_agreement and not before.is_chat:
-            return replace(asked, actions=before.actions, is_sure=before.is_sure)
-    return asked

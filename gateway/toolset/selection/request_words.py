@@ -1,6 +1,7 @@
 """Words of messages in English, German, French and Spanish, by what they ask for (request_words.yaml)."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -15,6 +16,7 @@ ENGLISH = "en"
 TOPICS, SHARED = "topics", "shared"
 WRITES = (intent.CREATE, intent.UPDATE, intent.DELETE)
 MIN_FUNCTION_SHARE = 0.15  # of a message's words that tell its language
+EARLIER_SHARE = 0.3  # weight of what was written before
 SHORT = 3  # words; a shorter message may have no word that tells its language
 
 
@@ -27,9 +29,13 @@ class LanguageWords:
     function: re.Pattern[str]
     opening: re.Pattern[str]
     question: re.Pattern[str]
+    yes_no: re.Pattern[str]
     actions: dict[str, re.Pattern[str]]  # read, create, update, delete
     settled: re.Pattern[str]
     change: re.Pattern[str]
+    removal: re.Pattern[str]
+    negative: re.Pattern[str]
+    wish: re.Pattern[str]
     thanks: re.Pattern[str]
     agree: re.Pattern[str]
     follow_up: re.Pattern[str]
@@ -41,6 +47,12 @@ class LanguageWords:
         """Whether the verb of a request need not come first, as in German."""
         return self.code == "de"
 
+    def drop_function_words(self, text: str) -> str:
+        """Return a text in this language without its function words; an English text as it is."""
+        if self.code == ENGLISH:
+            return text
+        return " ".join(word for word in text.split() if not self.function.fullmatch(word))
+
     def translate(self, text: str) -> str:
         """Return the English words for those in a text that are known."""
         return " ".join(english for english, pattern in self.nouns if pattern.search(text))
@@ -51,18 +63,29 @@ def join_words(text: str) -> str:
     return " ".join(tokenizer.split_words(text.replace("\n", " ")))
 
 
-def detect_language(text: str) -> LanguageWords | None:
-    """Return the language of joined words; None if it is none of those that are known."""
+def detect_language(text: str, earlier: str = "") -> LanguageWords | None:
+    """Return the language of joined words; None if it is none of those that are known.
+
+    `earlier` are joined words that the same user wrote before: a few words seldom tell their language.
+    """
     words = text.split()
     known = [word for word in words if not word.isdigit()]
-    shares = {each.code: _count(each, known) / max(len(known), 1) for each in load_languages().values()}
-    best = max(shares, key=lambda code: (shares[code], code == ENGLISH))
+    shares = _count_shares(known)
+    if earlier and (before := _count_shares(earlier.split())):
+        shares = {code: share + EARLIER_SHARE * before[code] for code, share in shares.items()}
+    greets = {each.code: bool(each.thanks.match(text) or each.agree.match(text)) for each in load_languages().values()}
+    best = max(shares, key=lambda code: (shares[code], greets[code], code == ENGLISH))
     if shares[best] >= MIN_FUNCTION_SHARE:
         return load_languages()[best]
     asking = [each for each in load_languages().values() if _asks(each, text)]
     if asking:
         return asking[0]
     return load_languages()[ENGLISH] if text.isascii() and len(known) <= SHORT else None
+
+
+def _count_shares(words: Sequence[str]) -> dict[str, float]:
+    """Return the share of words that are of each language, by its code."""
+    return {each.code: _count(each, words) / max(len(words), 1) for each in load_languages().values()}
 
 
 @cache
@@ -91,16 +114,20 @@ def _read_words() -> dict[str, Any]:
 
 def _build(code: str, words: dict[str, Any]) -> LanguageWords:
     nouns = words.get("nouns", {})
-    telling = " ".join(words[key] for key in (*WRITES, intent.READ, "question", "follow_up"))
+    telling = " ".join(words[key] for key in (*WRITES, intent.READ, "question", "yes_no", "follow_up"))
     return LanguageWords(
         code=code,
         preposition=_compile(words["preposition"]),
         function=_compile(words["function"] + (" ".join(sorted(STOP_WORDS)) if code == ENGLISH else "")),
         opening=_compile(words["opening"]),
         question=_compile(words["question"]),
+        yes_no=_compile(words["yes_no"]),
         actions={action: _compile(words[action]) for action in (*WRITES, intent.READ)},
         settled=_compile(words["settled"]),
         change=_compile(words["change"]),
+        removal=_compile(words["removal"]),
+        negative=_compile(words["negative"]),
+        wish=_compile(words["wish"]),
         thanks=_compile(words["thanks"]),
         agree=_compile(words["agree"]),
         follow_up=_compile(words["follow_up"]),
@@ -118,7 +145,7 @@ def _compile(text: str) -> re.Pattern[str]:
     return re.compile(rf"\b(?:{'|'.join(sorted(parts, key=len, reverse=True))})\b")
 
 
-def _count(language: LanguageWords, words: list[str]) -> float:
+def _count(language: LanguageWords, words: Sequence[str]) -> float:
     """Return how many words are of a language; those that mean something count half, because some are borrowed."""
     functions = sum(1 for word in words if language.function.fullmatch(word))
     return functions + 0.5 * sum(1 for word in words if language.telling.fullmatch(word))
@@ -128,6 +155,7 @@ def _asks(language: LanguageWords, text: str) -> bool:
     """Whether a text begins as a request does, or only thanks or agrees."""
     patterns = (
         language.question,
+        language.yes_no,
         language.thanks,
         language.agree,
         language.change,

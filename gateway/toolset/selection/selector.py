@@ -22,7 +22,7 @@ from registry.catalog.model import Catalog, CatalogOp
 
 LOW_CONFIDENCE = 0.6  # below it, every candidate that the intent allows may be shown
 # Tokens of the tools that a plan of higher confidence shows, besides required ones.
-SURE_TOKENS, SURE_READ_TOKENS = 3_600, 2_400
+SURE_TOKENS, SURE_READ_TOKENS = 2_700, 2_000
 MAX_REMOVED = 20  # names that are reported; the rest is a count
 MAX_DROPPED = 10  # names that are reported
 MAX_NAME = 40  # characters of such a name: a model made it up

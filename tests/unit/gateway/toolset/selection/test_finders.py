@@ -85,3 +85,16 @@ def test_tools_name_their_service_where_several_are_connected(catalog: Catalog) 
 
     assert of_shop.description.startswith("shop: ")
     assert not own.description.startswith("workspace")
+
+
+def test_delete_offers_no_deletes_of_other_kinds_of_rows(catalog: Catalog) -> None:
+    shown = select(catalog, "Delete the risk about rain")
+
+    assert [name for name in shown if name.startswith("delete_")] == ["delete_onto_risk"]
+
+
+def test_change_can_be_undone_in_the_next_turn(catalog: Catalog) -> None:
+    assert {"undo_onto_writes", "update_calendar_event", "search_ontology"} <= set(
+        select(catalog, "Cancel that booking again", "create_calendar_event")
+    )
+    assert "undo_onto_writes" in select(catalog, "undo that", "update_onto_task")
