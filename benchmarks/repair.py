@@ -1,8 +1,9 @@
 """How many malformed calls succeed by what their errors say, and what an error costs.
 
 The corpus has one call a line: `op`, `args` and perhaps `extra` (members beside args) as a model sends them, and
-`wanted`, the op and the arguments that must run in the end. Calls of the split `test` were never used to improve the
-repairs. The client knows nothing but the envelopes. All calls are dry runs on the demo workspace and the example shop.
+`wanted`, the op and the arguments that must run in the end: a value, {{any}}, {{from 1 to 2}} for a number, or
+{{days 7 to 13}} for a date so many days from today. Calls of the split `test` were never used to improve the repairs.
+The client knows nothing but the envelopes. All calls are dry runs on the demo workspace and the example shop.
 """
 
 import json
@@ -37,6 +38,7 @@ _PLACEHOLDER = re.compile(
 )
 _ANY = "{{any}}"
 _RANGE = re.compile(r"\{\{from (?P<lowest>[0-9.]+) to (?P<highest>[0-9.]+)\}\}")
+_DAYS = re.compile(r"\{\{days (?P<first>-?[0-9]+) to (?P<last>-?[0-9]+)\}\}")  # from today, in ZONE
 _NOT_REACHED = ("not_configured", "address_refused")  # the call is right, and the service is not set up here
 HELD_OUT = "test"  # the split of calls that the repairs have never been improved with
 _DATE_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}")
@@ -92,15 +94,15 @@ def count_by_kind(results: Sequence[RepairedCall]) -> dict[str, tuple[int, int]]
     return {kind: (sum(repaired), len(repaired)) for kind, repaired in counts.items()}
 
 
-def replay_corpus(path: Path, *, use_tool_names: bool = False) -> Iterator[RepairedCall]:
-    """Send each call of a corpus, and then what its errors say, until it runs or nothing is said.
+def replay_corpus(path: Path, *, use_tool_names: bool = False, every: int = 1) -> Iterator[RepairedCall]:
+    """Send each call of a corpus, or `every` nth, and then what its errors say, until it runs or nothing is said.
 
     Calls of ops of the example shop are left out where it is not connected.
 
     With tool names, each call is sent as on a surface that shows one tool for each op: onto_task_list.
     """
     at = datetime.now(UTC)
-    for line in path.read_text().splitlines():
+    for line in path.read_text().splitlines()[::every]:
         entry = _fill_placeholders(json.loads(line), at)
         if entry["op"].startswith(SHOP) and cache.get_live_catalog().find_op(entry["wanted"]["op"]) is None:
             continue
@@ -172,6 +174,8 @@ def _matches(wanted: Any, sent: Any) -> bool:
         return sent is not None
     if isinstance(wanted, str) and (span := _RANGE.fullmatch(wanted)):
         return isinstance(sent, int | float) and float(span["lowest"]) <= sent <= float(span["highest"])
+    if isinstance(wanted, str) and (days := _DAYS.fullmatch(wanted)):
+        return isinstance(sent, str) and int(days["first"]) <= _count_days_from_today(sent) <= int(days["last"])
     if isinstance(wanted, dict):
         return isinstance(sent, dict) and all(_matches(value, sent.get(name)) for name, value in wanted.items())
     if isinstance(wanted, list):
@@ -179,6 +183,10 @@ def _matches(wanted: Any, sent: Any) -> bool:
     if isinstance(wanted, str) and isinstance(sent, str) and _DATE_TIME.match(wanted) and _DATE_TIME.match(sent):
         return _parse_moment(wanted) == _parse_moment(sent)
     return bool(wanted == sent)
+
+
+def _count_days_from_today(text: str) -> int:
+    return (_parse_moment(text).astimezone(ZONE).date() - datetime.now(ZONE).date()).days
 
 
 def _parse_moment(text: str) -> datetime:

@@ -1,7 +1,6 @@
 """Dates and times as people write them, such as "next friday" or "25/12/2026", for the corrected call of an error."""
 
 import re
-from calendar import monthrange
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from functools import cache
 from typing import Any
@@ -10,6 +9,8 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import parsedatetime
 from dateutil import parser as date_parser
 from dateutil.relativedelta import relativedelta
+
+from gateway.arguments import periods
 
 MAX_TEXT_LENGTH = 60  # characters; a longer text is not a date
 DATE_FORMATS = frozenset(("date", "date-time", "iso-date-time", "iso-date-or-date-time"))
@@ -38,8 +39,11 @@ _MONTH = re.compile(
 _SAME_WORDS = (
     (re.compile(r"\bday after tomorrow\b"), "in 2 days"),
     (re.compile(r"\beod\b"), "end of day"),
-    (re.compile(r"\beow\b"), "end of week"),
-    (re.compile(r"\beom\b"), "end of month"),
+    (re.compile(r"\Ain (?:next|coming) (?=[a-z0-9]+ (?:hours?|days?|weeks?|months?)\Z)"), "in "),
+    (re.compile(r"\A(?:in |within |over |during |for )?(?:last|past) ([a-z0-9]+ (?:day|week|month)s?)\Z"), r"\1 ago"),
+    (re.compile(r"\btonight ([1-9]|1[01])(:[0-5][0-9])?(?: ?pm)?\Z"), r"today \1\2pm"),
+    (re.compile(r"\b(1[0-2]|[1-9])(:[0-5][0-9])? in (?:afternoon|evening)\b"), r"\1\2pm"),
+    (re.compile(r"\b(1[0-2]|[1-9])(:[0-5][0-9])? in morning\b"), r"\1\2am"),
     (re.compile(r"(?<=[a-z] )(?:in )?morning\b"), "9:00"),
     (re.compile(r"\A(?:asap|immediately|right away)\Z"), "today"),
     (re.compile(r"\A(.+) from (?:now|today)\Z"), r"in \1"),
@@ -58,7 +62,8 @@ _SAME_WORDS = (
 )
 _SAME_DAYS = (  # as what is read best; before weekdays and months are looked for
     (re.compile(r"\A([0-9]{1,2})(?:st|nd|rd|th)? of ([a-z]{3,9}(?: [0-9]{4})?)\Z"), r"\1 \2"),
-    (re.compile(r"\A(?:start|beginning) of next week\Z"), "monday next week"),
+    (re.compile(r"\beow\b"), "end of week"),
+    (re.compile(r"\beom\b"), "end of month"),
 )
 _COUNTS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _OFFSET = re.compile(
@@ -68,20 +73,21 @@ _OFFSET = re.compile(
     r"(?P<way> later| more| earlier| sooner)?"
 )
 _UNITS = {"mi": "minutes", "h": "hours", "d": "days", "w": "weeks", "mo": "months", "y": "years"}  # by how they begin
-_COUNTED = re.compile(r"\A(?:in [0-9a-z]+ |end of month\Z)")
-_MONTHS = "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec"
-_END_OF_MONTH = re.compile(rf"\A(?:the )?end of (?=(?:{_MONTHS})[a-z]{{0,6}}\b(?: [0-9]{{4}})?\Z)")
+_COUNTED = re.compile(r"\Ain [0-9a-z]+ ")
+_HOURS = (*_COUNTS, "eleven", "twelve")
+_CLOCK = re.compile(rf"\b(?:a )?(half|quarter) (past|to) ({'|'.join(_HOURS)}|1[0-2]|[1-9])\b")
 _END_OF_DAY = re.compile(r"\A(?:the )?end of (?:day )?(?=[a-z]{3,9}\Z)")  # end of friday
 _EPOCH_SECONDS, _EPOCH_MILLISECONDS = range(10**8, 10**10), range(10**11, 10**13)  # of the years 1973 to 2286
 
 
-def find_date(value: Any, format: str, *, now: datetime) -> str | None:
+def find_date(value: Any, format: str, *, now: datetime, name: str = "") -> str | None:
     """Return a value as text of a date format, None if it is not a date or could mean several days.
 
-    `now` is in the user's time zone. In formats that allow local times, the result is one.
+    `now` is in the user's time zone. In formats that allow local times, the result is one. `name` is that of the
+    argument: "next week" is its first day for due_after, and its last for due_before.
     """
     try:
-        found = _read_epoch(value) or _read_text(value, now)
+        found = _read_epoch(value) or _read_text(value, now, periods.get_range_end(name))
     except (ValueError, OverflowError):  # a year that no datetime has
         return None
     return _write(found[0], format, has_time=found[1], now=now) if found else None
@@ -153,14 +159,14 @@ def _read_epoch(value: Any) -> tuple[datetime, bool] | None:
     return None
 
 
-def _read_text(value: Any, now: datetime) -> tuple[datetime, bool] | None:
+def _read_text(value: Any, now: datetime, range_end: str) -> tuple[datetime, bool] | None:
     """Return the day and time of a text, and whether it has a time. Without a zone in the text, they have none."""
     if not isinstance(value, str) or len(value) > MAX_TEXT_LENGTH:
         return None
     text, zone = _split_zone(value.strip())
     local_now = now.astimezone(zone or now.tzinfo).replace(tzinfo=None)
     is_numeric = _NUMERIC_DATE.fullmatch(text)
-    found = _read_iso(text) or (_read_numeric(text) if is_numeric else _read_words(text, local_now))
+    found = _read_iso(text) or (_read_numeric(text) if is_numeric else _read_words(text, local_now, range_end))
     if found is None or zone is None or found[0].tzinfo is not None:
         return found
     return found[0].replace(tzinfo=zone), found[1]
@@ -196,13 +202,16 @@ def _read_numeric(text: str) -> tuple[datetime, bool] | None:
     return first, date_parser.parse(text, default=noon, dayfirst=orders[0]) == first
 
 
-def _read_words(text: str, now: datetime) -> tuple[datetime, bool] | None:
+def _read_words(text: str, now: datetime, range_end: str) -> tuple[datetime, bool] | None:
     text = " ".join(_FILLER.sub(" ", text.lower()).split())
     for pattern, same in _SAME_DAYS:
         text = pattern.sub(same, text)
     text = _TIME_WITHOUT_COLON.sub(lambda found: f"{found['hour']}:{found['minute'] or found['minutes'] or '00'}", text)
-    if _DAY_AND_MONTH.search(text) or text.startswith("end of next "):
-        return None  # 3/4 can mean two days, and the end of next week several
+    if _DAY_AND_MONTH.search(text):
+        return None  # 3/4 can mean two days
+    if day := periods.find_day(text, now.date(), range_end=range_end):
+        return datetime.combine(day, time()), False
+    text = _CLOCK.sub(_write_clock, text)
     weekday = _WEEKDAY.search(text)
     rest = " ".join(_WEEKDAY.sub("", text).split())
     if weekday and (ahead := _WEEKS_AHEAD.fullmatch(rest)):
@@ -211,22 +220,24 @@ def _read_words(text: str, now: datetime) -> tuple[datetime, bool] | None:
         text = rest
     for pattern, same in _SAME_WORDS:
         text = pattern.sub(same, text)
-    is_end = _END_OF_MONTH.match(text)
-    text = _END_OF_MONTH.sub("", text)
     if weekday or text.endswith(("today", "tomorrow")):
         text = _END_OF_DAY.sub("", text)
     found = _get_calendar().nlp(text, now)
     if not found or len(found) > 1 or found[0][4].strip() != text:
         return None
     moment, context = found[0][0], found[0][1]
-    if is_end:
-        last_day = monthrange(moment.year, moment.month)[1]
-        return moment.replace(day=last_day, hour=0, minute=0, second=0, microsecond=0), False
     if not (context.hasTime or context.accuracy & (context.ACU_DAY | context.ACU_WEEK) or _COUNTED.match(text)):
         return None  # a month or a year: no day
     if weekday and moment.weekday() != _WEEKDAYS.index(weekday[1]):
         return None  # "saturday 4 december" in a year in which that is a Friday
     return moment.replace(second=0, microsecond=0), bool(context.hasTime)
+
+
+def _write_clock(found: re.Match[str]) -> str:
+    """Return a time such as "half past three" or "a quarter to 4" in digits."""
+    hour = int(found[3]) if found[3].isdecimal() else _HOURS.index(found[3]) + 1
+    minute = 30 if found[1] == "half" else 15
+    return f"{hour}:{minute}" if found[2] == "past" else f"{(hour - 2) % 12 + 1}:{60 - minute}"
 
 
 def _count_weeks(now: datetime, count: str | None, weekday: int) -> datetime:

@@ -6,7 +6,7 @@ from typing import Any
 
 from core.text import english, json_pointer
 from gateway.access.request_context import is_uuid
-from gateway.arguments import normalise, words
+from gateway.arguments import normalise, value_repair, words
 from gateway.arguments.repair_work import RepairWork
 from gateway.arguments.value_repair import OCCURRENCE, ONE, SCOPE
 from gateway.contracts.errors import FieldError
@@ -33,7 +33,11 @@ def correct_name(work: RepairWork, error: FieldError, holder: Any, name: str, sc
     if is_top and (unwrap(work, name) or _leave_out_own_project(work, error, name)):
         return True
     if is_top and (
-        _name_occurrence(work, error, name) or _name_range(work, error, name) or _connect(work, error, name)
+        _name_occurrence(work, error, name)
+        or _name_range(work, error, name)
+        or _connect(work, error, name)
+        or _choose_option(work, error, name)
+        or value_repair.identify_other_row(work, name)
     ):
         return True
     if is_top and _use_other_op(work, error, name, exact=True):
@@ -168,6 +172,19 @@ def _name_range(work: RepairWork, error: FieldError, name: str) -> bool:
     start, end = RANGE
     message = f"Unknown argument {_cut(name)}; send the day as {start} and as {end}."
     work.errors_by_path[error.path] = replace(error, message=message, expected=None)
+    return True
+
+
+def _choose_option(work: RepairWork, error: FieldError, name: str) -> bool:
+    """Read a switch such as {"append": true} as the one argument that has the name among its values."""
+    word = english.to_snake_case(name[:100])
+    holders = [each for each, argument in work.op.arguments.items() if word in argument.get("enum", ())]
+    if work.args[name] is not True or len(holders) != 1 or holders[0] in work.args:
+        return False
+    del work.args[name]
+    work.args[holders[0]] = word
+    message = f"Unknown argument {_cut(name)}; send {holders[0]} {word}."
+    work.errors_by_path[error.path] = replace(error, message=message, expected=holders[0])
     return True
 
 

@@ -2,9 +2,11 @@
 
 import re
 
+from dateutil.relativedelta import relativedelta
 from django.utils.dateparse import parse_duration
 
 from core.text import english
+from gateway.arguments import dates
 from registry.jsonschema.dialect import Schema
 
 MAX_LENGTH = 30  # characters
@@ -30,7 +32,16 @@ _SAME_DURATIONS = (
     (re.compile(r"\bthree[ -]quarters of an hour\b"), "45 minutes"),
     (re.compile(r"\bfortnight\b"), "2 weeks"),
     (re.compile(r"\ban? (?=2 weeks)"), ""),
+    (re.compile(r"\b(?:a |one )?(?:full|whole|entire) (?=hour|day|week)"), "1 "),
+    (re.compile(r"\ba couple(?: of)? (?=[a-z])"), "2 "),
+    (re.compile(r"\ba few (?=[a-z])"), "3 "),
 )
+_HEDGE = re.compile(
+    r"\A(?:(?:about|around|approximately|approx\.?|roughly|circa|ca\.?|at least|at most|up to|no more than|nearly|"
+    r"almost|just|only|maybe|max\.?|min\.?) |[~≈<>]=? ?)+"
+)
+_RANGE = re.compile(r"(?:between )?([0-9.]{1,6}) ?(?:[a-z%]{1,8} ?)?(?:-|–|—|to|or|and) ?([0-9.]{1,6} ?[a-z%]{1,10})")
+_SIGNED = re.compile(r"(plus|minus) ([0-9]{1,4})")
 _WORD = re.compile(r"[a-z]+(?:-[a-z]+)?")
 _ARTICLE = re.compile(r"\A(?:(?:an?|the|about|around|approximately|roughly|just|only|quite|fairly|pretty) |[~≈<>]=? ?)")
 _DECIMAL = re.compile(r"[01]?[.,][0-9]{1,3}")
@@ -50,8 +61,12 @@ def read_number(name: str, argument: Schema, text: str) -> float | None:
     if english.to_snake_case(text) in english.ALL_WORDS and name in ("limit", "max_results"):
         return argument.get("maximum")
     unit = next((size for ending, size in _UNIT_OF_NAME if name.endswith(ending)), None)
-    if unit is not None and (minutes := read_minutes(_replace_words(text))) is not None:
+    if unit is not None and (minutes := _read_longest_minutes(_HEDGE.sub("", text))) is not None:
         return int(minutes / unit) if (minutes / unit).is_integer() else None
+    if name.endswith("days") and (offset := dates.read_offset(text)):
+        return offset.days if offset == relativedelta(days=offset.days) else None
+    if signed := _SIGNED.fullmatch(text):
+        return int(signed[2]) * (-1 if signed[1] == "minus" else 1)
     return _read_amount(text, is_whole="integer" in str(argument.get("type")))
 
 
@@ -71,8 +86,17 @@ def read_minutes(text: str) -> float | None:
     return sum(float(part[1]) * (_MINUTES[part[2][0]] if part[2] else 1) for part in parts)
 
 
+def _read_longest_minutes(text: str) -> float | None:
+    """Return the minutes of a duration; of "2-3 hours" the longer one, which is enough for both."""
+    text = _replace_words(text)
+    minutes = read_minutes(text)
+    if minutes is None and (span := _RANGE.fullmatch(text)):
+        return read_minutes(span[2])
+    return minutes
+
+
 def _read_share(text: str) -> float | None:
-    """Return the share of a percentage, of "1 in 4", or of a likelihood in words."""
+    """Return the share of a percentage, the middle of "20-30%", the share of "1 in 4", or of a likelihood in words."""
     text = _ARTICLE.sub("", text)
     word = english.to_snake_case(text.removesuffix(" probability").removesuffix(" chance"))
     likelihood = english.LIKELIHOODS.get(word)
@@ -81,6 +105,8 @@ def _read_share(text: str) -> float | None:
     if _DECIMAL.fullmatch(text):
         return min(float(text.replace(",", ".")), 1.0)
     text = _replace_words(text)
+    if (span := _RANGE.fullmatch(text)) and (percent := _PERCENT.fullmatch(span[2])):
+        return round((float(span[1]) + float(percent[1])) / 2 / PERCENT, 4)
     if percent := _PERCENT.fullmatch(text):
         return float(percent[1]) / PERCENT
     if (ratio := _RATIO.fullmatch(text)) and 0 < int(ratio[2]) >= int(ratio[1]):

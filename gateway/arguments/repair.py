@@ -5,8 +5,9 @@ A repair is proposed, never run. It is certain, or it is left to the model with 
 
 import copy
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any
 
 from core.text import json_pointer
@@ -30,16 +31,24 @@ class CallRepair:
     errors: list[FieldError]
 
 
-def repair_call(op: CatalogOp, args: dict[str, Any], errors: Sequence[FieldError], help: RepairHelp) -> CallRepair:
+def repair_call(
+    op: CatalogOp,
+    args: dict[str, Any],
+    errors: Sequence[FieldError],
+    help: RepairHelp,
+    *,
+    labels: Mapping[str, Any] = MappingProxyType({}),
+) -> CallRepair:
     """Return the corrected call, if it is certain, and all errors.
 
     It corrects names and values in other words or other letters, dates in words, numbers and booleans in quotes, a
     single value instead of a list and the reverse, null for an optional argument, a title where an id belongs, and the
     malformed id of the project that the user looks at. If the args are those of another op, that op is called.
+    `labels` are args for people that were left out; a title among them says which row is meant.
     """
     # What another correction fills in was not missing: the model sent it under another name.
     first_paths = [error.path for error in errors if error.code != "required"] or [error.path for error in errors]
-    work = RepairWork(op, copy.deepcopy(args), help, frozenset(first_paths))
+    work = RepairWork(op, copy.deepcopy(args), help, frozenset(first_paths), labels)
     for _ in range(MAX_ROUNDS):
         if not errors or not _correct_all(work, errors):
             break

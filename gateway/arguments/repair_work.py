@@ -1,6 +1,6 @@
 """A repair under way: the call, what was wrong with it, and what may be looked up for it."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from typing import Any
@@ -50,6 +50,7 @@ class RepairWork:
     args: dict[str, Any]
     help: RepairHelp
     first_paths: frozenset[str]  # of what was wrong in the args as sent
+    labels: Mapping[str, Any] = field(default_factory=dict)  # args for people only, such as the title of the row
     other_call: dict[str, Any] | None = None
     lookups_left: int = MAX_LOOKUPS
     corrected_paths: set[str] = field(default_factory=set)  # of values whose correction is certain

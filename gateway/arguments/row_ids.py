@@ -9,7 +9,7 @@ from core.database.deadlines import Deadline
 from gateway.access.request_context import Caller, is_uuid
 from gateway.contracts.errors import FieldError
 from gateway.executors import in_process
-from gateway.executors.in_process import find_lookups
+from gateway.executors.in_process import find_lookups, find_row_connection
 from registry.catalog.model import Catalog, CatalogOp
 
 TITLE, SIMILAR_TITLE = "title", "similar_title"  # codes: a title was sent for an id, or a part of one
@@ -39,7 +39,7 @@ def find_entity(name: str, op: CatalogOp, args: Mapping[str, Any], list_ops: Lis
     if stem in _PARENT_NAMES:
         candidates.append(op.entity)
     candidates += [str(args[kind]) for kind in (f"{stem}_kind", f"{stem}_type", "kind") if kind in args]
-    return next((each for each in candidates if (op.connection, each) in list_ops), None)
+    return next((each for each in candidates if (_get_connection(op), each) in list_ops), None)
 
 
 def find_id(
@@ -50,12 +50,13 @@ def find_id(
     Some words of the title are enough if only one row has them; its title is in the error, so that the caller sees it.
     None if the upstream looks up no rows, or the argument names none. Only rows that the subject can see are found.
     """
-    lookups = find_lookups(op.connection)
+    connection = _get_connection(op)
+    lookups = find_lookups(connection)
     list_ops = get_list_ops(catalog)
     entity = find_entity(name, op, args, list_ops)
     if lookups is None or not text.strip() or len(text) > MAX_TITLE_LENGTH:
         return None
-    if entity is None and name.endswith(ANY_ID):
+    if entity is None and name.endswith("_id"):  # of a row of any kind, such as src_id
         entity = _find_only_kind(text, op=op, list_ops=list_ops, caller=caller)
     if entity is None:
         return None
@@ -68,7 +69,7 @@ def find_id(
         message = f"{name} is a title; send the id of its {entity}."
         return rows[0].id, FieldError(path, TITLE, message, expected=rows[0].id)
     if not rows:
-        source = list_ops[op.connection, entity]
+        source = list_ops[connection, entity]
         search = f"{source.rpartition('.')[0]}.search"
         message = f"No {entity} has this title. Take the id from {search if search in catalog.ops else source}."
         return None, FieldError(path, "no_such_title", message)
@@ -82,16 +83,22 @@ def find_id(
 
 def _find_only_kind(text: str, *, op: CatalogOp, list_ops: ListOps, caller: Caller) -> str | None:
     """Return the one entity that has a row with exactly this title."""
-    lookups = find_lookups(op.connection)
+    own_connection = _get_connection(op)
+    lookups = find_lookups(own_connection)
     if lookups is None:
         return None
     with limit_lookup():
         kinds = [
             entity
             for connection, entity in list_ops
-            if connection == op.connection and lookups.find_rows(entity, text, caller.subject, "")[1]
+            if connection == own_connection and lookups.find_rows(entity, text, caller.subject, "")[1]
         ]
     return kinds[0] if len(kinds) == 1 else None
+
+
+def _get_connection(op: CatalogOp) -> str:
+    """Return the connection whose rows the ids of an op name: for an op of the gateway about any row, another one."""
+    return find_row_connection(op.connection) if ANY_ID in op.arguments else op.connection
 
 
 def find_project(op: CatalogOp, args: Mapping[str, Any], caller: Caller) -> str | None:

@@ -1,5 +1,6 @@
 """Correct the values of arguments, and add those that are missing: dates, ids by title, kinds by id."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date, datetime, time, timedelta
@@ -7,6 +8,7 @@ from typing import Any
 
 from dateutil.relativedelta import relativedelta
 
+from core.text import english
 from gateway.access.request_context import is_uuid
 from gateway.arguments import dates, row_ids, values, words
 from gateway.arguments.repair_work import CURRENT_PROJECT, RepairWork
@@ -17,6 +19,8 @@ from registry.jsonschema.dialect import Schema
 OCCURRENCE, SCOPE = "occurrence_start", "scope"  # which occurrence of a recurring row is meant
 ONE, LATER, ALL = "this", "following", "all"  # only that one, all later ones as well, or all; all is the default
 STATE, FILTERING_ACTIONS = "state_key", ("list", "search", "shift")  # by state, an op of these chooses rows
+_ROW_NAME_ENDING = re.compile(r"_(?:id|title|name)\Z")
+_TITLE_ENDING = re.compile(r"_(?:title|name)\Z")
 LABEL = "temp_id"  # of a row that a call creates; other arguments of the call use it as its name
 
 
@@ -165,11 +169,15 @@ def add_label(holder: Any, path: Sequence[str | int]) -> bool:
 
 
 def _add_kind(work: RepairWork, name: str) -> bool:
-    """Add the missing kind of a row whose id was sent, such as src_kind with src_id."""
+    """Add the missing kind of a row whose id or title was sent, such as src_kind with src_id."""
     stem = name.removesuffix("_kind")
     if stem == name or not work.may_look_up():
         return False
-    labels = row_ids.LABELS if f"{stem}_id" == row_ids.ANY_ID else ()
+    is_any = f"{stem}_id" == row_ids.ANY_ID
+    if is_any and (named := _find_named_row(work)):
+        work.args[name] = named[1]
+        return True
+    labels = row_ids.LABELS if is_any else ()
     row = next((work.args[each] for each in (f"{stem}_id", f"{stem}_title", *labels) if each in work.args), None)
     if isinstance(row, str) and is_title(row) and (found := work.help.find_id(row_ids.ANY_ID, row, {})):
         row = found[0]
@@ -180,13 +188,28 @@ def _add_kind(work: RepairWork, name: str) -> bool:
     return True
 
 
+def _find_named_row(work: RepairWork) -> tuple[str, str] | None:
+    """Return the unknown argument that names a row by its kind, such as task or document_title, and the kind."""
+    kinds = work.op.vocabulary.words_by_entity.keys()
+    for name in work.args.keys() - work.op.arguments.keys():
+        kind = _ROW_NAME_ENDING.sub("", english.to_snake_case(name[:100]))
+        if kind in kinds and isinstance(work.args[name], str):
+            return name, kind
+    return None
+
+
 def _identify_by_title(work: RepairWork, name: str) -> bool:
     """Find a missing id by the title that was sent: it says which row is meant. Without one row, report candidates."""
-    label = next((each for each in _list_title_names(work, name) if isinstance(work.args.get(each), str)), None)
-    is_own = name == f"{work.op.entity}_id"
+    named = _find_named_row(work) if name == row_ids.ANY_ID else None
+    if named and is_uuid(work.args[named[0]]):
+        return _send_as(work, named[0], name)
+    sent = {**work.labels, **work.args}
+    titles = [named[0]] if named else _list_title_names(work, name)
+    label = next((each for each in titles if isinstance(sent.get(each), str)), None)
+    is_own = name in (f"{work.op.entity}_id", row_ids.ANY_ID)
     if label is None or not (is_own or label not in row_ids.LABELS) or not work.may_look_up():
         return False
-    found = work.help.find_id(name, work.args[label], work.args)
+    found = work.help.find_id(f"{named[1]}_id" if named else name, sent[label], work.args)
     if found is None:
         return False
     id, error = found
@@ -194,9 +217,33 @@ def _identify_by_title(work: RepairWork, name: str) -> bool:
     if id is None or (error.code == row_ids.SIMILAR_TITLE and label in work.op.arguments):
         return False
     work.args[name] = id
-    del work.args[label]
-    del work.errors_by_path[f"/{name}"]
-    work.errors_by_path[f"/{label}"] = replace(error, path=f"/{label}")
+    if label in work.args:
+        del work.args[label]
+        del work.errors_by_path[f"/{name}"]
+        work.errors_by_path[f"/{label}"] = replace(error, path=f"/{label}")
+    return True
+
+
+def _send_as(work: RepairWork, sent_name: str, name: str) -> bool:
+    work.args[name] = work.args.pop(sent_name)
+    message = f"Unknown argument {sent_name}; send {name}."
+    work.errors_by_path[f"/{sent_name}"] = FieldError(f"/{sent_name}", "unknown_argument", message, expected=name)
+    return True
+
+
+def identify_other_row(work: RepairWork, name: str) -> bool:
+    """Send the id of another row that was named by exactly its title, such as document_title for document_id."""
+    stem = _TITLE_ENDING.sub("", english.to_snake_case(name[:100]))
+    id_argument, title = f"{stem}_id", work.args[name]
+    is_other = stem not in (english.to_snake_case(name[:100]), work.op.entity)
+    if not is_other or id_argument not in work.op.arguments or id_argument in work.args or not is_title(title):
+        return False
+    found = work.help.find_id(id_argument, title, work.args) if work.may_look_up() else None
+    if found is None or found[0] is None or found[1].code != row_ids.TITLE:
+        return False
+    work.args[id_argument] = found[0]
+    del work.args[name]
+    work.errors_by_path[f"/{name}"] = replace(found[1], path=f"/{name}")
     return True
 
 
@@ -207,7 +254,7 @@ def _list_title_names(work: RepairWork, name: str) -> list[str]:
         f"{stem}_title",
         f"{stem}_name",
         stem,
-        *(row_ids.LABELS if stem == work.op.entity or stem == "entity" else ()),
+        *(row_ids.LABELS if stem == work.op.entity or name == row_ids.ANY_ID else ()),
     ]
 
 

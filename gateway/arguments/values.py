@@ -31,6 +31,8 @@ _RECURRENCE_RULE = re.compile(r"(?:RRULE:)?FREQ=(DAILY|WEEKLY|MONTHLY|YEARLY)(?:
 _UUID = re.compile(r"\b[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b|\b[0-9a-fA-F]{32}\b")
 _LIST_SEPARATOR = re.compile(r"[,;|\n]")
 _LEVEL_NOUN = re.compile(r"(?<=[a-z]) (?:priority|impact|severity|importance|urgency|risk|level)\Z", re.IGNORECASE)
+_STRONG = re.compile(r"\A(?:extremely|exceptionally|super|really|most) ", re.IGNORECASE)
+_WEAK = re.compile(r"\A(?:quite|rather|fairly|somewhat|relatively|pretty) ", re.IGNORECASE)
 _CONTENT_KEYS = ("id", "value", "dateTime", "date_time", "date", "email", "name", "title", "text", "content", "key")
 
 
@@ -44,7 +46,7 @@ def correct_value(name: str, argument: Schema, value: Any, *, op: CatalogOp, now
             return [each for each, is_wanted in value.items() if is_wanted]
         return [value] if "array" in kinds else _take_out_of_object(name, value)
     if argument.get("format") in dates.DATE_FORMATS:
-        return dates.find_date(value, argument["format"], now=now())
+        return dates.find_date(value, argument["format"], now=now(), name=name)
     if argument.get("format") == "uuid" and isinstance(value, str):
         ids = _UUID.findall(value[:MAX_ID_TEXT])
         return str(UUID(ids[0])) if len(ids) == 1 else None
@@ -107,7 +109,7 @@ def _find_option(argument: Schema, value: Any, vocabulary: CatalogVocabulary) ->
         return None  # its message says what to do instead
     if not isinstance(value, str):
         return options.get(str(value))
-    value = _LEVEL_NOUN.sub("", value.strip(" []\"'`"))
+    value = _STRONG.sub("very ", _WEAK.sub("", _LEVEL_NOUN.sub("", value.strip(" []\"'`"))))
     if (found := words.find_option(value, options, vocabulary)) is not None:
         return found
     matches = english.find_similar(value, options, limit=1, cutoff=MIN_SIMILARITY)

@@ -40,10 +40,17 @@ def build_success(
     )
 
 
+def _is_about_missing_row(error: GatewayError) -> bool:
+    """Return whether an id names no row of the kind that it should."""
+    if error.reason == NotFoundError.reason:
+        return not error.field_errors
+    return bool(error.field_errors) and all(each.code.startswith("no_such_") for each in error.field_errors)
+
+
 def build_failure(stage: Stage, error: GatewayError) -> EnvelopeResponse:
     """Return the answer to a call that failed at a stage. Its help_path is one that the caller can read."""
     call, permitted = _unpack(stage)
-    if isinstance(stage, ValidCall) and error.reason == NotFoundError.reason and not error.field_errors:
+    if isinstance(stage, ValidCall) and _is_about_missing_row(error):
         wrong_ids.explain_wrong_ids(stage, error)
     if error.retry_with is None and error.correction and isinstance(stage, ValidCall) and stage.permitted.is_as_asked:
         args = error.correction.apply(stage.permitted.normalised.without_defaults)

@@ -13,7 +13,7 @@ from gateway.contracts.errors import (
     describe_invalid_args,
 )
 from gateway.contracts.validation import find_field_errors
-from gateway.execution import op_guesses
+from gateway.execution import op_guesses, wrong_ids
 from gateway.execution.stages import ParsedCall
 from gateway.executors import in_process
 from registry import search
@@ -83,7 +83,10 @@ def build_invalid_args_error(
 
     `args` has no schema defaults, because the corrected call is built from it.
     """
-    found = repair.repair_call(op, args, errors, _build_repair_help(call, op))
+    labels = {name: value for name, value in call.args.items() if name in op.display_only}
+    found = repair.repair_call(op, args, errors, _build_repair_help(call, op), labels=labels)
+    if found.call is None and (sibling := wrong_ids.find_sibling_call(call, op, args)):
+        found = repair.CallRepair(sibling[1], [sibling[0]])
     message = describe_invalid_args(is_corrected=found.call is not None)
     return InvalidRequestError(message, reason="invalid_args", field_errors=found.errors, retry_with=found.call)
 

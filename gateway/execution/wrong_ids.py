@@ -8,7 +8,7 @@ from gateway.access.request_context import is_uuid
 from gateway.arguments import coercion, normalise, repair, row_ids
 from gateway.contracts.errors import FieldError, GatewayError
 from gateway.contracts.validation import find_field_errors
-from gateway.execution.stages import ValidCall
+from gateway.execution.stages import ParsedCall, ValidCall
 from gateway.executors import in_process
 from registry.catalog.model import CatalogOp
 
@@ -33,10 +33,13 @@ def explain_wrong_ids(valid: ValidCall, error: GatewayError) -> None:
 
     Only rows that the subject can see are named.
     """
-    wrong_ids = _find_wrong_ids(valid)
+    if not valid.permitted.is_as_asked:
+        return
+    op, args = valid.permitted.op, valid.permitted.normalised.without_defaults
+    wrong_ids = _find_wrong_ids(valid.call, op, args)
     if not wrong_ids:
         return
-    call = _correct_call(valid, wrong_ids)
+    call = _correct_call(valid.call, op, args, wrong_ids)
     error.retry_with = repair.drop_if_too_long(call) if call else None
     entity = wrong_ids[0].entity
     advice = (
@@ -44,6 +47,19 @@ def explain_wrong_ids(valid: ValidCall, error: GatewayError) -> None:
     )
     error.field_errors = [_build_field_error(each) for each in wrong_ids]
     error.args = (f"{error.field_errors[0].message} {advice}",)
+
+
+def find_sibling_call(
+    call: ParsedCall, op: CatalogOp, args: dict[str, Any]
+) -> tuple[FieldError, dict[str, Any]] | None:
+    """Return the call of the op for the row that was sent to the op of another kind, and the error that says so.
+
+    For args that this op refuses, perhaps because they are those of the other one. None if the id is right.
+    """
+    own_id = f"{op.entity}_id"
+    wrong_ids = _find_wrong_ids(call, op, {own_id: args[own_id]} if own_id in args else {})
+    sibling_call = _call_sibling(call, op, wrong_ids[0]) if wrong_ids else None
+    return (_build_field_error(wrong_ids[0]), sibling_call) if sibling_call else None
 
 
 def _add_article(kind: str) -> str:
@@ -61,10 +77,9 @@ def _build_field_error(wrong: WrongId) -> FieldError:
     )
 
 
-def _find_wrong_ids(valid: ValidCall) -> list[WrongId]:
-    op, call, args = valid.permitted.op, valid.call, valid.permitted.normalised.without_defaults
+def _find_wrong_ids(call: ParsedCall, op: CatalogOp, args: dict[str, Any]) -> list[WrongId]:
     lookups = in_process.find_lookups(op.connection)
-    if lookups is None or not valid.permitted.is_as_asked:
+    if lookups is None:
         return []
     list_ops = row_ids.get_list_ops(call.catalog)
     ids = {name: value for name, value in args.items() if isinstance(value, str) and is_uuid(value)}
@@ -79,20 +94,24 @@ def _find_wrong_ids(valid: ValidCall) -> list[WrongId]:
     return wrong_ids
 
 
-def _correct_call(valid: ValidCall, wrong_ids: list[WrongId]) -> dict[str, Any] | None:
+def _correct_call(
+    call: ParsedCall, op: CatalogOp, sent: dict[str, Any], wrong_ids: list[WrongId]
+) -> dict[str, Any] | None:
     """Return the call that was meant, None if it is not certain or would not be valid."""
-    op, args = valid.permitted.op, dict(valid.permitted.normalised.without_defaults)
-    if len(wrong_ids) == 1 and (call := _call_sibling(valid, wrong_ids[0])):
-        return call
+    args = dict(sent)
+    if len(wrong_ids) == 1 and (sibling_call := _call_sibling(call, op, wrong_ids[0])):
+        return sibling_call
     for wrong in wrong_ids:
-        if not _correct_argument(valid, wrong, args):
+        if not _correct_argument(call, op, wrong, args):
             return None
     return {"op": op.op, "args": args} if _is_valid(op, args) else None
 
 
-def _correct_argument(valid: ValidCall, wrong: WrongId, args: dict[str, Any]) -> bool:
-    """Send the kind of the row, or its id as the argument that takes one of its kind, or the project that it is in."""
-    op = valid.permitted.op
+def _correct_argument(call: ParsedCall, op: CatalogOp, wrong: WrongId, args: dict[str, Any]) -> bool:
+    """Send the kind of the row, or its id as the argument that takes one of its kind, or the project that it is in.
+
+    The project as the parent of a row in it is left out: the row is then at the top.
+    """
     kind_name = f"{wrong.argument.removesuffix('_id')}_kind"
     if wrong.kind in op.arguments.get(kind_name, {}).get("enum", ()):
         args[kind_name] = wrong.kind
@@ -101,11 +120,14 @@ def _correct_argument(valid: ValidCall, wrong: WrongId, args: dict[str, Any]) ->
     if len(others) == 1 and wrong.argument not in op.required:
         args[others[0]] = args.pop(wrong.argument)
         return True
+    if wrong.kind == PROJECT and wrong.argument not in op.required and args.get(f"{PROJECT}_id") == wrong.id:
+        del args[wrong.argument]
+        return True
     if wrong.entity != PROJECT or (op.entity == PROJECT and op.is_write):
         return False
     with row_ids.limit_lookup():
         lookups = in_process.find_lookups(op.connection)
-        project = lookups.find_project(wrong.kind, wrong.id, valid.call.caller.subject) if lookups else None
+        project = lookups.find_project(wrong.kind, wrong.id, call.caller.subject) if lookups else None
     if project is None:
         return False
     args[wrong.argument] = project
@@ -116,31 +138,47 @@ def _takes_id_of(argument: str, kind: str) -> bool:
     return argument == f"{kind}_id" or argument.endswith(f"_{kind}_id")
 
 
-def _call_sibling(valid: ValidCall, wrong: WrongId) -> dict[str, Any] | None:
+def _call_sibling(call: ParsedCall, op: CatalogOp, wrong: WrongId) -> dict[str, Any] | None:
     """Return the call of the op that does the same to a row of this kind, if it takes the args that were sent.
 
     A read can leave out what the other op does not take. A project is read for a row in it.
     """
-    op = valid.permitted.op
     if wrong.argument != f"{op.entity}_id" or wrong.entity != op.entity:
         return None
     if op.entity == PROJECT and not op.is_write:
         return None
-    sibling = _find_sibling(valid, wrong.kind)
+    sibling = _find_sibling(call, op, wrong.kind) or _find_list(call, op, wrong.kind)
     if sibling is None:
         return None
-    sent = {name: value for name, value in valid.call.args.items() if value != wrong.id}  # in words of any op
+    sent = {name: value for name, value in call.args.items() if value != wrong.id}  # in words of any op
     renamed = normalise.normalise_args(
-        sibling, sent | {f"{wrong.kind}_id": wrong.id}, valid.call.caller.context
+        sibling, sent | {f"{wrong.kind}_id": wrong.id}, call.caller.context
     ).without_defaults
     if not op.is_write:
         renamed = {name: value for name, value in renamed.items() if name in sibling.arguments}
     return {"op": sibling.op, "args": renamed} if _is_valid(sibling, renamed) else None
 
 
-def _find_sibling(valid: ValidCall, kind: str) -> CatalogOp | None:
+def _find_list(call: ParsedCall, op: CatalogOp, kind: str) -> CatalogOp | None:
+    """Return the op that lists the rows of a list, such as the documents of a task, for a row of another kind."""
+    noun = op.op.split(".")[-2] if op.action == "list" else ""
+    listed = next(
+        (
+            each
+            for each, entity_words in op.vocabulary.words_by_entity.items()
+            if noun and noun in (each, f"{each}s", *entity_words, *(f"{word}s" for word in entity_words))
+        ),
+        None,
+    )
+    path = row_ids.get_list_ops(call.catalog).get((op.connection, listed)) if listed else None
+    other = call.catalog.ops[path] if path and path != op.op and path in call.view.ops else None
+    if other is None or f"{kind}_id" not in other.arguments:
+        return None
+    return other if policies.may_run(call.caller, other).allowed else None
+
+
+def _find_sibling(call: ParsedCall, op: CatalogOp, kind: str) -> CatalogOp | None:
     """Return the op of the same action for another kind, if there is one and the caller may run it."""
-    op, call = valid.permitted.op, valid.call
     ops = [
         each
         for path, each in call.catalog.ops.items()

@@ -122,6 +122,13 @@ def find_lookups(connection: str) -> Lookups | None:
     return get_executor(connection).upstream.lookups
 
 
+def find_row_connection(connection: str) -> str:
+    """Return the connection whose upstream looks up rows for an op about rows of any kind: its own, or the first."""
+    if find_lookups(connection) is not None:
+        return connection
+    return next((name for name, executor in _executors.items() if executor.upstream.lookups), connection)
+
+
 def find_time_zone(subject: str) -> tzinfo:
     """Return the time zone of a subject from the first upstream that has one; UTC if none does."""
     return next((lookups.get_time_zone(subject) for lookups in _list_lookups()), UTC)

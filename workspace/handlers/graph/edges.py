@@ -108,14 +108,37 @@ def _parse_ends(request: OpRequest) -> tuple[list[NamedRow], tuple[str, ...]]:
     if errors := [_build_missing_id_error(end) for end in ENDS if end not in by_id and f"{end}_title" not in args]:
         raise build_invalid_args(errors)
     if not by_id:
-        message = "Send src_id or dst_id: only one end can be named by title, and that is found in the other's project."
-        raise _build_argument_error("src_id", "required", message)
+        raise build_invalid_args(_find_both_titles(request))
     warnings = tuple(f"Ignored {end}_title: {end}_id was also sent." for end in by_id if f"{end}_title" in args)
     ids = {end: UUID(args[f"{end}_id"]) for end in by_id}
     for end in ENDS:
         if end not in ids:
             ids[end] = _find_by_title(request, end, other_end=by_id[0])
     return [NamedRow(args[f"{end}_kind"], ids[end], f"{end}_id") for end in ENDS], warnings
+
+
+def _find_both_titles(request: OpRequest) -> list[ArgumentError]:
+    """Return an error for each title: without an id, no project says where they are. A title that is unique has its id.
+
+    Otherwise, up to three rows with the title, or with similar ones.
+    """
+    errors = []
+    for end in ENDS:
+        kind, title = request.args[f"{end}_kind"], request.args[f"{end}_title"]
+        rows, is_exact = row_finder.find_rows(kind, title, request.subject, "")
+        is_certain = len(rows) == 1 and (is_exact or rows[0].has_words)
+        errors.append(
+            ArgumentError(
+                path=f"/{end}_title",
+                code="title" if is_certain else "ambiguous_title" if rows else "no_such_title",
+                message=f"Both ends are titles; send the id of one of them, such as {end}_id."
+                if rows
+                else f"No {kind} has this title; find it with {ENTITY_TYPE_BY_NAME[kind].get_op_path('search')}.",
+                expected=[{"id": row.id, "title": row.title, "project": row.place} for row in rows] or None,
+                send={f"{end}_id": rows[0].id} if is_certain else None,
+            )
+        )
+    return errors
 
 
 def _find_by_title(request: OpRequest, end: str, *, other_end: str) -> UUID:

@@ -26,6 +26,14 @@ NOW = datetime(2026, 11, 23, 19, 0, tzinfo=ZoneInfo("Europe/Berlin"))  # a Monda
         ("in 3 days", "2026-11-26"),
         ("+3 days", "2026-11-26"),
         ("end of month", "2026-11-30"),
+        ("end of next week", "2026-12-04"),  # its Friday
+        ("middle of next month", "2026-12-16"),
+        ("end of Q1", "2027-03-31"),
+        ("early January", "2027-01-01"),
+        ("this weekend", "2026-11-28"),
+        ("in the next two weeks", "2026-12-07"),
+        ("tonight at 8", "2026-11-23T20:00"),
+        ("tuesday at half past three pm", "2026-11-24T15:30"),
         ("Dec 1", "2026-12-01"),
         ("Friday, November 27, 2026", "2026-11-27"),
         ("25/12/2026", "2026-12-25"),
@@ -53,7 +61,7 @@ def test_date_in_words_is_found(text: Any, expected: str) -> None:
         "",
         "may",
         "Q1 2027",
-        "end of next week",
+        "this month",
         "1/12",
         "friday 4.12",
         "saturday 4 december",
@@ -67,6 +75,20 @@ def test_date_in_words_is_found(text: Any, expected: str) -> None:
 )
 def test_text_that_names_no_day_or_several_is_no_date(text: Any) -> None:
     assert find_date(text, "iso-date-or-date-time", now=NOW) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        ("time_min", "next week", "2026-11-30"),
+        ("time_max", "next week", "2026-12-06"),
+        ("due_before", "end of next week", "2026-12-06"),
+        ("completed_after", "last month", "2026-10-01"),
+        ("completed_after", "the last two weeks", "2026-11-09"),
+    ],
+)
+def test_period_is_the_end_of_a_range(name: str, text: str, expected: str) -> None:
+    assert find_date(text, "iso-date-or-date-time", now=NOW, name=name) == expected
 
 
 @pytest.mark.parametrize(
