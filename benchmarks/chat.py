@@ -137,7 +137,7 @@ def measure_rows_kept(lab: Lab) -> list[BenchmarkFigure]:
     listed, readable, tokens = 0, 0, 0
     for last in range(2, len(turns) + 1):
         past = [handles.shorten_turn(turn) for turn in turns[:last]]
-        messages, layer = build_past_messages(past, summary="", names={})
+        messages, layer = build_past_messages(past, summary="")
         request = handles.expand(orjson.dumps(messages).decode())
         ids = [row["id"] for row in _list_rows(answers[last - 2])]
         listed, readable = listed + len(ids), readable + sum(id in request for id in ids)

@@ -10,9 +10,9 @@ from typing import Any
 from chat.context.layers import PastCall, PastStep, PastTurn
 from chat.context.sections.tool_names import EXEC_TOOL, ToolNames
 from chat.context.shortening.json_text import dump, parse
+from chat.context.spent_calls import is_look_up
 
 BATCH_TOOL = "tool_batch"
-LOOK_UPS = ("tool_help", "discover_", "search_tools")  # what they answered is in the words of their surface
 
 
 def retell_turns(turns: Sequence[PastTurn], toolset: Mapping[str, Any]) -> list[PastTurn]:
@@ -25,19 +25,15 @@ def retell_turns(turns: Sequence[PastTurn], toolset: Mapping[str, Any]) -> list[
 
 
 def _retell_step(step: PastStep, tools: ToolNames) -> PastStep:
-    calls = (_retell_call(call, tools) for call in step.calls if tools.shows(call.name) or not _is_look_up(call.name))
+    calls = (_retell_call(call, tools) for call in step.calls if tools.shows(call.name) or not is_look_up(call.name))
     return replace(step, calls=tuple(calls))
-
-
-def _is_look_up(name: str) -> bool:
-    return name.startswith(LOOK_UPS)
 
 
 def _retell_call(call: PastCall, tools: ToolNames) -> PastCall:
     result, arguments = _parse_object(call.result), _parse_object(call.arguments)
     called = str(arguments.get("op") or "") if call.name == EXEC_TOOL else ""
     retold = replace(call, result=dump(_rename_ops(result, tools, called=called))) if result else call
-    if call.name == BATCH_TOOL or _is_look_up(call.name):
+    if call.name == BATCH_TOOL or is_look_up(call.name):
         return retold if tools.shows(call.name) else replace(retold, told_as="several calls")
     op = str(result.get("op") or (arguments.get("op") if call.name == EXEC_TOOL else call.name) or call.name)
     args = arguments.get("args", {}) if call.name == EXEC_TOOL else arguments

@@ -8,8 +8,10 @@ from django.db import DatabaseError, InterfaceError
 
 from chat.connections import gives_connection_back
 from chat.context import budgets
-from chat.context.history import PastTurn, build_history, describe_last_turn
+from chat.context.history import PastTurn, build_history
 from chat.context.shortening.clipping import clip_to_tokens
+from chat.context.spent_calls import leave_out_spent_calls
+from chat.context.turn_facts import describe_turn
 from chat.conversations import past_turns, turn_store
 from chat.models import Conversation, Message
 from core import llm
@@ -53,7 +55,7 @@ def compress_when_long(conversation: Conversation, *, last: int) -> bool:
         return False
     turns = past_turns.load_past_turns(conversation, before=until + 1, learn=lambda _: None)
     recent = past_turns.load_past_turns(conversation, before=UNLIMITED, learn=lambda _: None)
-    if not build_history(recent, summary=conversation.summary, budget=budgets.HISTORY - budgets.LAST_TURN).left_out:
+    if not build_history(leave_out_spent_calls(recent), summary=conversation.summary).left_out:
         return False
     completion = _ask_for_summary(conversation.summary, turns)
     if completion is None:
@@ -93,7 +95,7 @@ def _ask_for_summary(earlier: str, turns: list[PastTurn]) -> llm.Completion | No
 
 def _describe(turn: PastTurn) -> str:
     lines = [f"User: {turn.user_text[:MAX_READ_TURN]}"] if turn.user_text else []
-    if done := describe_last_turn(turn, {}):
+    if done := describe_turn(turn):
         lines.append(done)
     lines.append(f"Assistant: {turn.answer[:MAX_READ_TURN]}")
     return "\n".join(lines)

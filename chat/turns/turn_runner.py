@@ -227,7 +227,6 @@ class TurnRunner:
         past, layer = build_past_messages(
             [self._handles.shorten_turn(turn) for turn in retell_turns(turns, toolset)],
             summary=self._handles.shorten(self._conversation.summary),
-            names={self._handles.shorten(id): name for id, name in names.by_id.items()},
         )
         messages = [{"role": "system", "content": context.system_message}, *past]
         self._tell_context(toolset, [*context.describe(), layer])

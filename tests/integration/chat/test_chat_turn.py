@@ -113,8 +113,8 @@ def test_next_turn_reads_what_the_last_one_did(chat: ChatHarness) -> None:
     second = chat.say("Tell me more", "It is half done.", session=str(first.conversation.pk))
 
     roles = [each["role"] for each in second.requests[0]["messages"]]
-    assert roles == ["system", "user", "assistant", "tool", "assistant", "system", "user"]
-    assert "onto.task.list" in second.requests[0]["messages"][-2]["content"]
+    assert roles == ["system", "user", "assistant", "tool", "assistant", "user"]
+    assert "onto.task.list" in second.requests[0]["messages"][3]["content"]
     assert [each.position for each in second.conversation.messages.all()] == [1, 2, 3, 4]
 
 

@@ -21,7 +21,7 @@ BY_TOOL = PastCall("c1", "list_onto_tasks", '{"limit":3}', RESULT)
 
 def _tell(call: PastCall, toolset: dict[str, Any]) -> list[dict[str, Any]]:
     turns = retell_turns([PastTurn("What is open?", (PastStep("", (call,)),), "One.")], toolset)
-    return build_past_messages(turns, summary="", names={})[0]
+    return build_past_messages(turns, summary="")[0]
 
 
 @pytest.mark.parametrize("call", [BY_PATH, BY_TOOL])
@@ -35,28 +35,26 @@ def _tell(call: PastCall, toolset: dict[str, Any]) -> list[dict[str, Any]]:
 def test_past_call_is_told_as_a_call_of_a_tool_that_is_shown(
     call: PastCall, toolset: dict[str, Any], name: str, arguments: dict[str, Any], op: str
 ) -> None:
-    _, made, result, _, last = _tell(call, toolset)
+    _, made, result, _ = _tell(call, toolset)
     function = made["tool_calls"][0]["function"]
     assert (function["name"], json.loads(function["arguments"])) == (name, arguments)
     assert json.loads(result["content"])["op"] == op
-    assert last["content"] == f"Last turn:\n- Ran {op}"
 
 
 @pytest.mark.parametrize("call", [BY_PATH, BY_TOOL])
 def test_past_call_of_a_tool_that_is_not_shown_is_told_as_a_text(call: PastCall) -> None:
-    _, told, _, last = _tell(call, OTHER)
+    _, told, _ = _tell(call, OTHER)
     assert told["role"] == "system"
     assert "task list. Its answer: {" in told["content"]
     assert "t-1" in told["content"]
-    assert last["content"] == "Last turn:\n- Ran task list"
-    assert "onto." not in json.dumps([told, last])
-    assert "tool_exec" not in json.dumps([told, last])
+    assert "onto." not in json.dumps(told)
+    assert "tool_exec" not in json.dumps(told)
 
 
 def test_past_batch_is_told_as_a_text_where_there_are_no_batches() -> None:
     batch = {"batch_id": "b", "ok": True, "results": [{"index": 0, **json.loads(RESULT)}]}
     call = PastCall("c1", "tool_batch", '{"ops":[{"op":"onto.task.list"}]}', json.dumps(batch))
-    assert [message["role"] for message in _tell(call, LEGACY)] == ["user", "system", "assistant", "system"]
+    assert [message["role"] for message in _tell(call, LEGACY)] == ["user", "system", "assistant"]
     assert "list_onto_tasks" in _tell(call, LEGACY)[1]["content"]
     assert _tell(call, GATEWAY)[1]["tool_calls"][0]["function"]["name"] == "tool_batch"
 
