@@ -16,6 +16,7 @@ __all__ = ["History", "PastTurn", "build_history", "build_past_messages"]
 Message = dict[str, Any]
 
 MAX_ARGUMENT_TOKENS = 300  # of one past call
+RECENT_TURNS = 2  # whose rows keep state and date while the history fits
 TOLD = "Done before, with a tool that is not offered now: {call}. Its answer: {result}"
 SUMMARY_HEADING = "Earlier in this conversation:"
 
@@ -36,17 +37,17 @@ class History:
 def build_history(turns: Sequence[PastTurn], *, summary: str, budget: int = budgets.HISTORY) -> History:
     """Return the summary of earlier turns, if there is one, and the newest turns that fit.
 
-    Beyond budgets.PAST_DETAILS, rows lose columns, the oldest turn first: they keep id, name, state and date.
-    If that does not fit, results lose more: in all turns before any turn loses more, the oldest turn first, ids last.
-    Then the oldest turns are left out. A call is never parted from its result. Some of the last turn is always sent.
+    Beyond budgets.PAST_DETAILS, rows lose columns, the oldest turn first: they keep id, name, state and date; then, in
+    all but the last turns, also state and date, which may have changed since. If that does not fit, results lose
+    more: in all turns before any turn loses more, the oldest turn first, ids last. Then the oldest turns are left
+    out. A call is never parted from its result. Some of the last turn is always sent.
     """
     head = [_build_summary(summary, min(budgets.SUMMARY, budget // 2))] if summary.strip() else []
     room = budget - count_tokens(head)
     shown = [_render(turn, Detail.WHOLE) for turn in turns]
     tokens = [each.tokens for each in shown]
-    for detail in (Detail.ROWS, Detail.NAMES, Detail.IDS, Detail.OUTCOME):
-        target = min(room, budgets.PAST_DETAILS) if detail == Detail.ROWS else room
-        for index, turn in enumerate(turns):
+    for detail, last, target in _list_reductions(len(turns), room):
+        for index, turn in enumerate(turns[:last]):
             if sum(tokens) <= target:
                 break
             if turn.steps:
@@ -59,6 +60,15 @@ def build_history(turns: Sequence[PastTurn], *, summary: str, budget: int = budg
         shown[-1] = _cut_turn(turns[-1], room)
     messages = [*head, *(message for turn in shown[first:] for message in turn.messages)]
     return History(messages, count_tokens(messages), first > 0 or any(each.is_cut for each in shown), first)
+
+
+def _list_reductions(count: int, room: int) -> Iterator[tuple[Detail, int, int]]:
+    """Yield a level of detail, to how many of the turns it applies, and down to how many tokens of all."""
+    few = min(room, budgets.PAST_DETAILS)
+    yield Detail.ROWS, count, few
+    yield Detail.NAMES, max(count - RECENT_TURNS, 0), few
+    for detail in (Detail.NAMES, Detail.IDS, Detail.OUTCOME):
+        yield detail, count, room
 
 
 def build_past_messages(turns: Sequence[PastTurn], *, summary: str) -> tuple[list[Message], dict[str, Any]]:

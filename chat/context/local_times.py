@@ -44,6 +44,6 @@ def _format(text: str, zone: tzinfo) -> str:
     try:
         moment = datetime.fromisoformat(text)
         local = moment.astimezone(zone) if moment.tzinfo else moment.replace(tzinfo=zone)
-        return local.isoformat(timespec="seconds")
+        return local.isoformat(timespec="seconds" if local.second else "minutes")
     except (ValueError, OverflowError):  # not a time, or in the year 0 or 10000
         return text

@@ -8,6 +8,7 @@ from typing import Any
 from chat.models import ATTACHED
 from chat.scripted_model.outcomes import ScriptedOutcome, read_outcomes
 
+_SENT = re.compile(r"\n\n\[Sent [^\]\n]{1,60}\]\Z")  # the time that the chat adds to the last message
 _PROJECT = re.compile(r"\bThe user looks at the project ([^\n]{1,200})\n- Id: ([^\s]{1,36})")
 _TASK = re.compile(
     r"\bThe user looks at the task ([^\n]{1,200})\n- Id: ([^\s]{1,36})\n(?:- (?!Project:)[^\n]*\n)*"
@@ -72,7 +73,8 @@ def read_conversation(messages: list[dict[str, Any]]) -> ScriptedConversation:
         if role in ("system", "developer"):
             system.append(text)
         elif role == "user":
-            turns.append(ScriptedTurn(text.partition(f"\n\n{ATTACHED}\n")[0]))  # the scripts take no files
+            written = _SENT.sub("", text).partition(f"\n\n{ATTACHED}\n")[0]  # the scripts take no files
+            turns.append(ScriptedTurn(written))
         elif role == "assistant" and turns:
             turns[-1].text = text or turns[-1].text
             turns[-1].outcomes += _read_calls(message.get("tool_calls"), results)

@@ -16,6 +16,7 @@ from chat.context.history import build_past_messages
 from chat.context.layers import GLOBAL, PROJECT, Place
 from chat.context.retelling import retell_turns
 from chat.context.sections.row_lines import find_zone
+from chat.context.sections.system_prompt import add_time
 from chat.context.service import load_context
 from chat.conversations import past_turns, recent_messages, summaries, turn_store
 from chat.conversations.past_turns import AskedTurn
@@ -208,6 +209,7 @@ class TurnRunner:
         self, toolset: Mapping[str, Any], names: NamesSeen, asked: AskedTurn | None
     ) -> list[dict[str, Any]]:
         """Return the messages before the turn's first answer: system, history and what the user wrote, or had asked."""
+        at = datetime.now(UTC)
         before = asked.begins_at if asked else self._new.begins_at
         question = (asked.question.text if asked.question else "") if asked else self._new.message
         turns = past_turns.load_past_turns(
@@ -217,7 +219,7 @@ class TurnRunner:
             self._gateway.load_context,
             place=self._place,
             toolset=toolset,
-            at=datetime.now(UTC),
+            at=at,
             subject=self._conversation.subject,
             shorten=self._handles.shorten_value,
         )
@@ -236,7 +238,7 @@ class TurnRunner:
         content = asked_question.text
         if asked_question.files:
             content = self._handles.shorten(asked_question.text_for_model)
-        return [*messages, {"role": "user", "content": content}]
+        return [*messages, {"role": "user", "content": add_time(content, at.astimezone(context.zone))}]
 
     def _tell_context(self, toolset: Mapping[str, Any], layers: list[dict[str, Any]]) -> None:
         turn = self._turn

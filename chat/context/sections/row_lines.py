@@ -12,6 +12,7 @@ from chat.context.shortening.clipping import clip, mark_cut, to_one_line
 UTC = ZoneInfo("UTC")
 NOT_SET = "not set"
 TITLE_CHARS = 100
+INDENTED_LINE = "\n  "
 
 
 def find_zone(name: Any) -> ZoneInfo:
@@ -96,10 +97,14 @@ def format_value(value: Any, chars: int = 40) -> str:
 
 
 def format_text(text: Any, chars: int, *, length: int | None = None) -> str:
-    """Return a text on one line. A marker says how much of it is shown; `length` is of the whole, if that is longer."""
-    line = to_one_line(text)
-    whole = max(length or 0, len(line))
-    return line if whole <= chars else mark_cut(line[:chars], whole)
+    """Return a text with its lines, indented below a label: they are none of our headings.
+
+    A marker says how much of it is shown; `length` is of the whole, if that is longer.
+    """
+    lines = [line for each in str(text or "").splitlines() if (line := to_one_line(each))]
+    block = INDENTED_LINE.join(["", *lines]) if len(lines) > 1 else "".join(lines)
+    whole = max(length or 0, len(block))
+    return block if whole <= chars else mark_cut(block[:chars], whole)
 
 
 def get_length(row: Mapping[str, Any], name: str) -> int | None:

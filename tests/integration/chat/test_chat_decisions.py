@@ -183,7 +183,8 @@ def test_plain_yes_after_the_question_was_passed_over_is_a_message(chat: ChatHar
 
     turn = chat.say("yes", [delete_call(task)], session=session)
 
-    assert turn.requests[0]["messages"][-1] == {"role": "user", "content": "yes"}
+    last = turn.requests[0]["messages"][-1]
+    assert (last["role"], last["content"].partition("\n")[0]) == ("user", "yes")
     assert (turn.reason, count_deleted()) == ("ask", 0)
 
 
@@ -203,13 +204,12 @@ def test_deciding_goes_on_with_the_same_turn(chat: ChatHarness) -> None:
     messages = done.requests[0]["messages"]
     roles = [each["role"] for each in messages]
     assert roles[-6:] == ["user", "assistant", "tool", "assistant", "tool", "system"]
-    assert messages[-6]["content"] == "Delete the first, then list"
+    assert messages[-6]["content"].startswith("Delete the first, then list\n\n[Sent ")
     assert messages[-4]["content"] == asked.requests[1]["messages"][-1]["content"]  # the list, whole
     assert orjson.loads(messages[-2]["content"])["ok"] is True
     note = messages[-1]["content"]
     assert f"The user agreed to delete the task “{task.title}”" in note
     assert "They had asked: “Delete the first, then list”" in note
-    assert "Last turn" not in note
 
 
 def test_write_after_a_decision_runs_once_with_those_before_it(chat: ChatHarness) -> None:

@@ -21,8 +21,9 @@ def show(turn: TurnResult, message: Message) -> None:
 
 
 def read_request(turn: TurnResult) -> list[str]:
-    """Return what the model read of the conversation, without the system's part."""
-    return [each["content"] for each in turn.requests[0]["messages"] if each["role"] != "system"]
+    """Return what the model read of the conversation, without the system's part and the time."""
+    messages = [each["content"] for each in turn.requests[0]["messages"] if each["role"] != "system"]
+    return [text.partition("\n\n[Sent ")[0] for text in messages]
 
 
 def test_question_is_answered_again_and_the_versions_can_be_switched(chat: ChatHarness) -> None:

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from chat.context import budgets
-from chat.context.sections.system_prompt import build_system_prompt
+from chat.context.sections.system_prompt import add_time, build_system_prompt
 from chat.context.sections.tool_names import ToolNames
 from core.text import token_budget
 
@@ -68,8 +68,8 @@ def test_system_prompt_shows_calls_of_the_surface(
 ) -> None:
     names = ToolNames({"surface": surface, "tools": tools, "ops": {name: {"op": op} for name, op in ops.items()}})
     text = build_system_prompt(names, "How to act\nWith care.", now=NOW)
-    assert f"You: {list_call}; then the short list." in text
-    assert f"You: {get_call}; nothing else." in text
+    assert f": {list_call}; then the short list." in text
+    assert f": {get_call}; nothing else." in text
     assert names.describe("onto.task.get") == get
     assert token_budget.count(text) <= budgets.SYSTEM
     shown = {name for tool in tools for name in (tool.get("name"), tool.get("function", {}).get("name")) if name}
@@ -77,18 +77,23 @@ def test_system_prompt_shows_calls_of_the_surface(
         assert name in shown or name not in text
 
 
-def test_system_prompt_ends_with_the_prompt_of_the_toolset_the_day_and_the_time() -> None:
+def test_system_prompt_ends_with_the_prompt_of_the_toolset_and_the_day() -> None:
     text = build_system_prompt(ToolNames({}), "How to act\nWith care.", now=NOW)
-    today = "Today is Wednesday, 2026-03-04 in the user's time zone, Europe/Berlin."
-    assert text.endswith(f"How to act\nWith care.\n\n{today} It is {NOW:%H:%M} there (UTC+01:00).")
+    assert text.endswith(
+        "How to act\nWith care.\n\nToday is Wednesday, 2026-03-04 in the user's time zone, Europe/Berlin."
+    )
     assert "requires_user_action" in text
     assert "_preview" in text
 
 
 def test_system_prompt_says_the_day_once_if_the_toolset_says_it_too() -> None:
-    text = build_system_prompt(ToolNames({}), "Today is 2026-03-04.", now=NOW)
-    assert text.count("2026-03-04") == 1
-    assert text.endswith(f"It is {NOW:%H:%M} there (UTC+01:00).")
+    assert build_system_prompt(ToolNames({}), "Today is 2026-03-04.", now=NOW).count("2026-03-04") == 1
+
+
+def test_time_stands_in_the_last_message_so_that_what_is_before_it_can_be_cached() -> None:
+    assert add_time("Which tasks are late?", NOW) == "Which tasks are late?\n\n[Sent 2026-03-04 23:30, UTC+01:00]"
+    later = NOW.replace(minute=45)
+    assert build_system_prompt(ToolNames({}), "", now=NOW) == build_system_prompt(ToolNames({}), "", now=later)
 
 
 @pytest.mark.parametrize(

@@ -31,8 +31,8 @@ BODIES = {
 def test_definitions_are_small() -> None:
     text = json.dumps(tool_definitions.GATEWAY_TOOLS, separators=(",", ":"))
 
-    assert len(text) < 4_000
-    assert token_budget.count(text) < 900
+    assert len(text) < 3_000
+    assert token_budget.count(text) < 700
 
 
 @pytest.mark.parametrize("tool", tool_definitions.GATEWAY_TOOLS, ids=lambda tool: str(tool["name"]))
@@ -46,7 +46,7 @@ def test_every_parameter_is_accepted_by_the_api(api: Api, live_catalog: Any, too
         sent_names.add("cursor")
 
     # Those for remote reads are tested in test_remote_answers.py.
-    assert sent_names == set(tool["parameters"]["properties"]) - ({"fields", "max_tokens", "cursor"} - sent_names)
+    assert sent_names >= set(tool["parameters"]["properties"]) - ({"fields", "max_tokens", "cursor"} - sent_names)
     assert [api.post(endpoint, body).status_code for body in bodies] == [200] * len(bodies)
 
 
