@@ -234,7 +234,7 @@ def _find_last_write(messages: list[Message]) -> ScriptedToolCall | None:
 def _repeat_undecided_call(messages: list[Message]) -> Answer | None:
     """Return the call that the user agreed to in words, until it was run again."""
     *before, last = [at for at, each in enumerate(messages) if each.get("role") == "user"] or [0]
-    if messages[last].get("content") != TYPED_ANSWERS["approve"] or not before:
+    if not str(messages[last].get("content")).startswith(TYPED_ANSWERS["approve"]) or not before:
         return None
     since = [str(each.get("content")) for each in messages[last:] if each.get("role") == "tool"]
     asked = [each for message in messages[before[-1] : last] for each in message.get("tool_calls") or ()]

@@ -13,6 +13,7 @@ from chat.context.shortening.json_text import dump, parse
 from chat.context.spent_calls import is_look_up
 
 BATCH_TOOL = "tool_batch"
+NOT_DECIDED = "not_decided"  # the reason of a call that the user was asked about, and did not decide by the button
 
 
 def retell_turns(turns: Sequence[PastTurn], toolset: Mapping[str, Any]) -> list[PastTurn]:
@@ -38,13 +39,21 @@ def _retell_call(call: PastCall, tools: ToolNames) -> PastCall:
     op = str(result.get("op") or (arguments.get("op") if call.name == EXEC_TOOL else call.name) or call.name)
     args = arguments.get("args", {}) if call.name == EXEC_TOOL else arguments
     sent = arguments.get("op") if call.name == EXEC_TOOL else None
-    if tools.shows(call.name) and (not isinstance(sent, str) or tools.runs(sent)):
+    # What the user has not decided may be repeated, so it stays a call as it was sent.
+    is_open = _get_reason(result) == NOT_DECIDED
+    if tools.shows(call.name) and (is_open or not isinstance(sent, str) or tools.runs(sent)):
         return retold
     if tool := tools.find_tool(op):
         return replace(retold, name=tool, arguments=dump(args))
     if tools.runs(op):
         return replace(retold, name=EXEC_TOOL, arguments=dump({"op": op, "args": args}))
     return replace(retold, told_as=_describe(op))
+
+
+def _get_reason(result: Mapping[str, Any]) -> Any:
+    error = result.get("error")
+    details = error.get("details") if isinstance(error, Mapping) else None
+    return details.get("reason") if isinstance(details, Mapping) else None
 
 
 def _rename_ops(result: dict[str, Any], tools: ToolNames, *, called: str = "") -> dict[str, Any]:

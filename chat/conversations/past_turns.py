@@ -8,6 +8,7 @@ from typing import Any
 import orjson
 
 from chat.connections import gives_connection_back
+from chat.context import retelling
 from chat.context.history import PastTurn
 from chat.context.layers import TASK, PastCall, PastStep, Place
 from chat.context.shortening.clipping import clip
@@ -127,10 +128,18 @@ def _build_call(call: ToolCall, reply: str) -> PastCall:
     if call.status == ToolCall.Status.CONFIRM and call.envelope:
         wrote = f" but wrote: “{clip(reply, MAX_REPLY)}”" if reply else ""
         answer = envelopes.close_waiting(
-            call.envelope, lambda asked: NOT_DECIDED.format(asked=asked, reply=wrote), "not_decided"
+            call.envelope, lambda asked: NOT_DECIDED.format(asked=asked, reply=wrote), retelling.NOT_DECIDED
         )
         result = orjson.dumps(answer).decode()
     return PastCall(call.call_id, call.name, call.args, result)
+
+
+@gives_connection_back
+def load_undecided_calls(conversation: Conversation, *, before: int) -> list[ToolCall]:
+    """Return the calls that the last answer before a position asked the user about."""
+    answers = conversation.messages.shown().filter(position__lt=before, role=Message.Role.ASSISTANT)
+    last = answers.order_by("-position").first()
+    return list(last.calls.filter(status=ToolCall.Status.CONFIRM)) if last else []
 
 
 def complete_place(conversation: Conversation, gateway: GatewayClient) -> Place:

@@ -9,6 +9,7 @@ import http_sf
 from chat.context.layers import TASK, Place
 from chat.context.shortening.answers import is_write
 from chat.models import ToolCall
+from core.text import english
 
 __all__ = ["is_write"]
 Status = ToolCall.Status
@@ -156,7 +157,21 @@ def iter_waiting(answer: Mapping[str, Any]) -> Iterator[tuple[int, Mapping[str, 
     """Yield the calls of an answer that need the user's agreement: their place in it, and what the gateway asks."""
     for index, envelope in enumerate(iter_envelopes(answer)):
         if get_reason(envelope) == CONFIRMATION_REQUIRED:
-            yield index, get_error(envelope)["details"].get("confirmation") or {}
+            yield index, _get_confirmation(envelope)
+
+
+def _get_confirmation(envelope: Mapping[str, Any]) -> dict[str, Any]:
+    confirmation = get_error(envelope)["details"].get("confirmation") or {}
+    operation = confirmation.get("operation")
+    op = str(envelope.get("op") or "")
+    return {**confirmation, "operation": name_operation(operation, op)} if operation else dict(confirmation)
+
+
+def name_operation(operation: Mapping[str, Any], op: str) -> dict[str, Any]:
+    """Return an operation with the verb of its op as action, if that says more: cancel, for an op that deletes."""
+    words = english.to_snake_case(op.rpartition(".")[2][:100]).split("_")
+    verb = next((each for each in words if english.REQUEST_VERBS.get(each) == operation.get("action")), None)
+    return {**operation, "action": verb} if verb else dict(operation)
 
 
 def get_tokens(answer: Mapping[str, Any]) -> dict[int, str]:
@@ -187,7 +202,7 @@ def close_waiting(answer: Mapping[str, Any], describe: Callable[[str], str], rea
         if get_reason(envelope) == INPUT_REQUIRED:
             asked = f"answer what the service of {op} asked"
         else:
-            asked = describe_confirmation(get_error(envelope)["details"].get("confirmation") or {}, op=op)
+            asked = describe_confirmation(_get_confirmation(envelope), op=op)
         error = build_error(op, "CONFLICT", describe(asked), reason)
         return {name: envelope[name] for name in ("index", "type") if name in envelope} | error
 

@@ -1,7 +1,7 @@
 """Go on with a turn that asked the user: carry out what they decided, by a button or by a plain yes or no."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from chat.context.shortening.clipping import clip
 from chat.conversations import past_turns, turn_store
@@ -22,6 +22,7 @@ DECLINED = "The user did not agree. Nothing was done. Do not repeat the call."
 USE_THE_BUTTON = "To be safe, please confirm this with the button."
 USE_THE_FORM = "Please answer this below."
 DOES_NOT_FIT = "That does not fit: {problem} Please correct it below."
+ASKED_AGAIN = "Please use the button above: a message alone does not confirm this."
 EXPIRED = "Your approval came too late and had expired, so nothing was done. I checked again: please confirm once more."
 DECIDED = "{decided}. They had asked: “{question}”. Go on with what is left of that. Do not repeat what was done."
 MAX_QUESTION, MAX_REPLY = 1_000, 60  # characters
@@ -143,6 +144,12 @@ def is_destructive(row: ToolCall) -> bool:
             if words & DESTRUCTIVE_WORDS or not verbs & HARMLESS_WORDS:
                 return True
     return False
+
+
+def asks_again(undecided: Iterable[ToolCall], calls: Iterable[ToolCall]) -> bool:
+    """Whether one of the calls waits for the user again, after they answered it in words."""
+    before = {(call.op, call.args) for call in undecided}
+    return any(call.status == ToolCall.Status.CONFIRM and (call.op, call.args) in before for call in calls)
 
 
 def _split_words(text: str) -> set[str]:

@@ -72,7 +72,11 @@ def describe_end(
             continue
         name = operation.get("entity_name") or names.get(operation.get("entity_id", ""))
         status = "success" if envelope.get("ok") else "error"
-        named = {**operation, **({"entity_name": name} if name else {}), "status": status}
+        named = {
+            **envelopes.name_operation(operation, str(envelope.get("op") or "")),
+            **({"entity_name": name} if name else {}),
+            "status": status,
+        }
         yield named, envelopes.is_without_effect(envelope)
 
 

@@ -3,7 +3,7 @@
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
@@ -28,13 +28,13 @@ from chat.gateway import envelopes
 from chat.gateway.client import Credentials, GatewayClient, GatewayRefused, GatewayUnavailable
 from chat.gateway.envelopes import format_context_header
 from chat.markdown import AnswerText
-from chat.models import Conversation, Message
+from chat.models import Conversation, Message, ToolCall
 from chat.turns import decisions, model_endpoint, spans, telemetry
 from chat.turns.model_endpoint import ChatModel, Spent
 from chat.turns.operations import NamesSeen
 from chat.turns.tool_runner import ToolRunner
 from chat.turns.turn_failures import SEND_AGAIN, TurnFailure, explain_model_error
-from chat.turns.turn_loop import TurnLoop, choose_pause
+from chat.turns.turn_loop import LEGACY, TurnLoop, choose_pause
 from core import llm, logs, tracing
 from core.background import leases
 from core.database.deadlines import Deadline
@@ -170,6 +170,8 @@ class TurnRunner:
         asked = decisions.load_asked_turn(self._new) if self._new.decisions else None
         conversation = recent_messages.describe_conversation(self._new, asked=asked.question if asked else None)
         toolset = self._gateway.fetch_toolset("" if asked else self._new.message, conversation)
+        undecided = [] if asked else self._load_undecided_calls()
+        toolset = self._add_tools(toolset, {call.name: None for call in undecided})
         self._gateway.use_toolset(toolset["id"])
         names, keys = self._names, decisions.build_write_keys(self._new)
         tools = ToolRunner(self._gateway, turn=self._turn, keys=keys, names=names, emit=self._emit, abort=self._abort)
@@ -192,7 +194,21 @@ class TurnRunner:
                 return Finish.ASK  # a call waits
         base = self._build_base(toolset, names, asked)
         tools.zone = find_zone(self._conversation.zone)
-        return loop.run(base, earlier=decisions.build_rounds(self._new, decided) if asked else ())
+        finish = loop.run(base, earlier=decisions.build_rounds(self._new, decided) if asked else ())
+        if finish == Finish.ASK and decisions.asks_again(undecided, self._turn.calls.all()):
+            self._write_text(decisions.ASKED_AGAIN)
+        return finish
+
+    def _load_undecided_calls(self) -> list[ToolCall]:
+        """Return the calls that the user answers in words: the model may repeat them."""
+        return past_turns.load_undecided_calls(self._conversation, before=self._new.begins_at)
+
+    def _add_tools(self, toolset: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:
+        """Return the toolset with tools that the conversation is about. Other surfaces reach them by tool_exec."""
+        for name in names if toolset["surface"] == LEGACY else ():
+            if not any(each["function"]["name"] == name for each in toolset["tools"]):
+                toolset = self._gateway.escalate_toolset(toolset["id"], name) or toolset
+        return toolset
 
     def _open_line(self) -> llm.ModelLine:
         return llm.ModelLine(

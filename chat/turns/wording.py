@@ -11,6 +11,7 @@ PAST = {
     "create": "Created",
     "update": "Changed",
     "delete": "Deleted",
+    "cancel": "Cancelled",
     "move": "Moved",
     "shift": "Shifted",
     "schedule": "Scheduled",

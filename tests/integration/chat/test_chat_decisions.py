@@ -10,7 +10,7 @@ from chat.api.ai_sdk import AiSdkEncoder
 from chat.conversations.replies import NO, YES, read_reply
 from chat.conversations.start_turn import UserDecision
 from chat.models import ToolCall
-from chat.turns.decisions import EXPIRED, USE_THE_BUTTON
+from chat.turns.decisions import ASKED_AGAIN, EXPIRED, USE_THE_BUTTON
 from gateway.execution import confirmation
 from registry.models import Op
 from tests.support.chat.chat import ChatHarness, TurnResult, call, exec_call
@@ -186,6 +186,21 @@ def test_plain_yes_after_the_question_was_passed_over_is_a_message(chat: ChatHar
     last = turn.requests[0]["messages"][-1]
     assert (last["role"], last["content"].partition("\n")[0]) == ("user", "yes")
     assert (turn.reason, count_deleted()) == ("ask", 0)
+
+
+def test_tool_of_an_undecided_call_is_there_when_the_user_answers_in_words(chat: ChatHarness, settings: Any) -> None:
+    settings.AGENTIC_CHAT_TOOL_GATEWAY = False  # the legacy surface
+    [task] = find_tasks(1)
+    delete = call("delete_onto_task", task_id=str(task.pk))
+    asked = chat.say("Delete it", [delete], context={"type": "calendar"})
+
+    turn = chat.say("Yes please, drop it", [delete], session=str(asked.conversation.pk))
+
+    assert "delete_onto_task" in {each["function"]["name"] for each in turn.requests[0]["tools"]}
+    assert [each["error"]["details"]["reason"] for each in read_results(turn)] == ["not_decided"]
+    assert (turn.reason, turn.text) == ("ask", ASKED_AGAIN)
+    assert chat.decide(turn, "Deleted.", approve=True).reason == "stop"
+    assert count_deleted() == 1
 
 
 # --- going on with the same turn --------------------------------------------------------------------------------------

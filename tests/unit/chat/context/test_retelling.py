@@ -85,3 +85,10 @@ def test_answer_names_its_op_as_the_model_did_where_ops_have_the_names_of_tools(
     answers = [json.loads(message["content"]) for message in _tell(call, DISCOVERY) if message["role"] == "tool"]
 
     assert [each["op"] for each in answers] == ["list_onto_tasks"]
+
+
+def test_call_that_the_user_has_not_decided_stays_a_call_that_can_be_repeated() -> None:
+    error = {"code": "CONFLICT", "details": {"reason": "not_decided"}}
+    result = json.dumps({"op": "onto.task.delete", "ok": False, "error": error})
+    call = PastCall("c1", "tool_exec", '{"op":"onto.task.delete","args":{}}', result)
+    assert json.loads(_tell(call, DISCOVERY)[1]["tool_calls"][0]["function"]["arguments"])["op"] == "onto.task.delete"
