@@ -103,7 +103,7 @@ ANSWERS: dict[str, Any] = {
     "additionalProperties": False,
 }
 
-# The body of a discovery tool. A model is shown only its first two members, or agent instead.
+# The body of a discovery tool. A model is shown query, tool and parameter, or agent instead.
 DISCOVER: dict[str, Any] = {
     "type": "object",
     "properties": {

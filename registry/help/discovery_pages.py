@@ -10,7 +10,7 @@ from typing import Any, Literal
 from core.text import english, token_budget
 from registry import search
 from registry.catalog.model import Catalog, CatalogDomain, CatalogOp, Visibility
-from registry.help import answers, help_pages
+from registry.help import answers, fitted_help, help_pages
 from registry.help.answers import (
     BadHelpQuery,
     HelpAnswer,
@@ -19,7 +19,7 @@ from registry.help.answers import (
     drop_empty,
     get_or_render_answer,
 )
-from registry.help.help_pages import NOTHING_FITS, HelpQuery
+from registry.help.help_pages import NOTHING_FITS, SEARCH_TOKENS, HelpQuery
 from registry.jsonschema import signatures
 from registry.models import ROOT
 from registry.snapshot.copy_kinds import AGENT_PREFIX, AGENTS_PATH
@@ -101,22 +101,26 @@ def _render_answer(catalog: Catalog, query: DiscoveryQuery, visibility: Visibili
 def _answer_list(
     catalog: Catalog, domain: CatalogDomain, paths: list[str], query: str | None, visibility: Visibility
 ) -> HelpAnswer:
-    """Return the tools of a domain, or those that a query finds among them."""
-    message, found = "", list[str]()
+    """Return the tools of a domain, or those that a query finds among them: the first ones with their parameters."""
+    message, found, is_clear = "", list[str](), False
     if query is not None:
         view = replace(catalog.view_for(visibility), ops=frozenset(paths))
         result = search.search_ops(catalog, view, query)
         found = paths = result.paths
-        message = "" if result.is_clear and found else NOTHING_FITS
+        is_clear = bool(result.is_clear and found)
+        message = "" if is_clear else NOTHING_FITS
     elif domain is OTHER_DOMAIN and len(paths) > MAX_LISTED:
         message = f"{MAX_LISTED} of {len(paths)} tools. Send query to search them all."
         paths = paths[:MAX_LISTED]
     tools = [_build_item(catalog, catalog.ops[path]) for path in paths]
     body = drop_empty({"message": message, "tools": tools}, always_kept=("tools",))
+    if is_clear:
+        schemas = [catalog.ops[path].schema for path in paths]
+        fitted_help.add_arguments(body, schemas, SEARCH_TOKENS, items="tools", key="parameters")
     return build_answer(body, domain.path, len(tools), found_paths=tuple(found))
 
 
-def _build_item(catalog: Catalog, op: CatalogOp) -> dict[str, str]:
+def _build_item(catalog: Catalog, op: CatalogOp) -> dict[str, Any]:
     return drop_empty({"name": op.tool_name, "summary": op.summary, "service": answers.get_service(catalog, op)})
 
 
@@ -125,6 +129,7 @@ def _describe_tool(op: CatalogOp) -> dict[str, Any]:
         "name": op.tool_name,
         "description": _get_short_description(op),
         "parameters": sorted(op.arguments, key=lambda name: name not in op.required),
+        "required": sorted(op.required),
         "types": _list_types(op),
         "usage": {
             "op": op.tool_name,

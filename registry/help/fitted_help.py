@@ -53,19 +53,21 @@ def count_fitting_items(body: dict[str, Any], max_tokens: int | None) -> int:
     return max(token_budget.find_last_row(items, tokens_left), min(len(items), 1))
 
 
-def add_arguments(body: dict[str, Any], schemas: Sequence[dict[str, Any]], max_tokens: int) -> None:
-    """Add `args` to as many of the first items of a search as fit, so that a call can follow without more help.
+def add_arguments(
+    body: dict[str, Any], schemas: Sequence[dict[str, Any]], max_tokens: int, *, items: str = "items", key: str = "args"
+) -> None:
+    """Add the arguments to as many of the first items of a search as fit, so that a call can follow without more help.
 
     `schemas` are those of the items. Signatures that are too long only name what objects and lists hold, are folded, or
-    are left out.
+    are left out. `items` and `key` are the names of both in the body.
     """
     tokens_left = max_tokens - token_budget.count_json(body)
-    for item, schema in zip(body["items"][:MAX_WITH_ARGUMENTS], schemas, strict=False):
+    for item, schema in zip(body[items][:MAX_WITH_ARGUMENTS], schemas, strict=False):
         for is_outline, is_folded in ((False, False), (True, False), (False, True)):
             args = signatures.format_arguments(schema, outline=is_outline, fold=is_folded)
-            cost = token_budget.count_json({"args": args})
+            cost = token_budget.count_json({key: args})
             if cost <= tokens_left:
-                item["args"] = args
+                item[key] = args
                 tokens_left -= cost
                 break
 

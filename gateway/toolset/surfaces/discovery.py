@@ -9,13 +9,11 @@ from gateway.toolset import pinned_ops
 from gateway.toolset.shown_tools import ShownTool, SurfaceTools, ToolsetRequest
 from registry.catalog.model import Catalog
 from registry.help import answers, discovery_pages
-from registry.help.discovery_pages import OTHER_DOMAIN
 from registry.snapshot.copy_kinds import AGENTS_PATH
 
 _TEXT = {"type": "string"}
 # As short as possible: every discovery tool repeats them, and the prompt explains how to use them.
-_PARAMETERS: dict[str, Any] = {"type": "object", "properties": {"tool": _TEXT, "parameter": _TEXT}}
-_OTHER_PARAMETERS: dict[str, Any] = {**_PARAMETERS, "properties": {"query": _TEXT, **_PARAMETERS["properties"]}}
+_PARAMETERS: dict[str, Any] = {"type": "object", "properties": {"query": _TEXT, "tool": _TEXT, "parameter": _TEXT}}
 _AGENT_PARAMETERS: dict[str, Any] = {"type": "object", "properties": {"agent": _TEXT}}
 
 
@@ -25,7 +23,7 @@ def select_tools(catalog: Catalog, request: ToolsetRequest) -> SurfaceTools:
         ShownTool(
             domain.name,
             surface_names.name_ops_for_surface(domain.summary, Surface.DISCOVERY, catalog),
-            _OTHER_PARAMETERS if domain.name == OTHER_DOMAIN.name else _PARAMETERS,
+            _PARAMETERS,
         )
         for domain in discovery_pages.list_domains(catalog, request.visibility)
     ]

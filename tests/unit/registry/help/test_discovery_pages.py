@@ -41,7 +41,11 @@ def test_ops_without_a_domain_are_listed_searched_and_described() -> None:
     ]
     assert [tool["name"] for tool in discover(catalog)["tools"]] == ["create_order", "list_products"]
     found = discover(catalog, query="order two desk lamps")
-    assert found["tools"][0] == {"name": "create_order", "summary": "Order products for a customer"}
+    assert found["tools"][0] == {
+        "name": "create_order",
+        "summary": "Order products for a customer",
+        "parameters": {"lines": "[{product: string}]", "note": "string"},
+    }
     assert discover(catalog, tool="create_order")["types"] == {"lines": "list of {product}"}
 
 
