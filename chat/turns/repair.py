@@ -13,7 +13,7 @@ REPAIRABLE_CODES = frozenset({"VALIDATION_ERROR", "NOT_FOUND", "CONFLICT"})
 MAX_TOKENS = 100
 MAX_OP = 60  # characters
 MAX_HELP_PATH = 60
-MESSAGE_SIZES = (200, 100, 50, 20, 5)  # characters of the error that are repeated: the most that fit
+OP_SIZES = (MAX_OP, 50, 20, 5)  # characters of the op's name: the most that fit
 MIN_SIZE_WITH_HELP = 50  # with fewer, there is no room for the path of its help
 
 GIVE_UP = "{op} failed again in the same way. Do not call it again. Tell the user what could not be done, and why."
@@ -43,10 +43,10 @@ def build_repair(op: str, envelope: Mapping[str, Any], *, has_help: bool) -> str
     help_hint = f" tool_help {help_path} tells more." if has_help and 0 < len(help_path) <= MAX_HELP_PATH else ""
 
     def render(size: int) -> str:
-        message, hint = clip(error.get("message"), size), help_hint if size >= MIN_SIZE_WITH_HELP else ""
-        return f"{clip(op, min(size, MAX_OP))} failed: {message} {advice}{hint}"
+        hint = help_hint if size >= MIN_SIZE_WITH_HELP else ""
+        return f"{clip(op, min(size, MAX_OP))} failed. {advice}{hint}"  # its answer says why
 
-    return token_budget.render_to_fit(render, MESSAGE_SIZES, budget=MAX_TOKENS)
+    return token_budget.render_to_fit(render, OP_SIZES, budget=MAX_TOKENS)
 
 
 def build_give_up(op: str) -> str:

@@ -28,11 +28,12 @@ def test_repair_has_at_most_100_tokens(op: str, message: str, help_path: str) ->
 
 
 @pytest.mark.parametrize("op", ["onto.task.create", "x7Q." * 50, "任務" * 100])
-def test_repair_names_op_error_and_help(op: str) -> None:
+def test_repair_names_op_advice_and_help_but_not_the_error_which_stands_above(op: str) -> None:
     text = repair.build_repair(op, build_failure("The title is missing.", help_path="onto.task"), has_help=True)
 
     assert text.startswith(op[:10])
-    assert "The title is missing. Correct what the error names" in text
+    assert "failed. Correct what the error names" in text
+    assert "The title is missing." not in text
     assert "tool_help onto.task" in text
     assert token_budget.count(text) <= 100
 
