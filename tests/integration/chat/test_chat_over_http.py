@@ -66,8 +66,9 @@ def test_rows_of_a_list_are_changed_two_turns_later(client: HttpChat) -> None:
     update = [exec_call("onto.task.update", task_id=rows[at]["id"], priority=1) for at in (2, 13)]
     done = client.say("Set number 3 and number 14 to priority 1", update, "Done.")
 
-    request = str(next(body for body in client.chat.llm.bodies if body.get("stream"))["messages"])
-    assert all(row["title"] in request for row in rows)
+    request = next(body for body in client.chat.llm.bodies if body.get("stream"))
+    read = "".join(each["content"] for each in request["messages"] if each["role"] == "tool")
+    assert all(row["title"] in read for row in rows)
     assert [call["status"] for call in done["calls"]] == ["success", "success"]
     assert Task.objects.filter(pk__in=[rows[2]["id"], rows[13]["id"]], priority=1).count() == 2
 
