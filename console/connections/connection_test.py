@@ -38,6 +38,8 @@ class ConnectionTestFailure(NamedTuple):
 
 # By the reason of the error. Labels in capitals are those of the page.
 FAILURES: Mapping[str, ConnectionTestFailure] = {
+    "cancelled": ConnectionTestFailure("The call was cancelled.", "Test again."),
+    "input_required": ConnectionTestFailure("The tool asks its user for input.", "Try another op on its page."),
     "address_refused": ConnectionTestFailure(
         "The host of the base URL is unknown or not allowed.",
         "Check the Base URL. A service in your own network must be in GATEWAY_UPSTREAM_ALLOW.",
@@ -87,7 +89,8 @@ FAILURES: Mapping[str, ConnectionTestFailure] = {
         "The service requires args that its document does not.", "Try the op on its page, with args."
     ),
     "upstream_needs_input": ConnectionTestFailure(
-        "The tool asks its user for input, which the gateway does not support.", "Try another op on its page."
+        "The tool wants something that the gateway does not pass on, such as a model's answer.",
+        "Try another op on its page.",
     ),
     "upstream_not_found": ConnectionTestFailure(
         "The service has nothing at this address.", "Check the Base URL: the path of the op is added to it."
