@@ -11,10 +11,10 @@ import orjson
 
 from chat.context import local_times
 from chat.conversations import turn_store
-from chat.gateway import envelopes
+from chat.gateway import envelopes, followed_calls
 from chat.gateway.client import MAX_RETRIES, GatewayAnswer, GatewayClient, GatewayUnavailable
 from chat.models import Message, ToolCall
-from chat.turns import agents, followed_calls, headlines, operations, spans, tool_plan
+from chat.turns import agents, headlines, operations, spans, tool_plan
 from chat.turns.operations import NamesSeen, Operation
 from chat.turns.tool_plan import PlannedCall
 from chat.turns.write_keys import WriteKeys

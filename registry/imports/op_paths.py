@@ -8,13 +8,12 @@ from dataclasses import dataclass, field, replace
 from itertools import takewhile
 
 from core.text import english
-from registry.imports import op_names
 from registry.imports.import_source import ParsedToolName, join_segment
 from registry.imports.openai import FunctionDefinition
 from registry.models import ROOT, get_parent_path
 from registry.search import tokenizer
 from registry.snapshot.entries import GroupEntry, OpEntry
-from registry.text import tool_name_words
+from registry.text import name_parts, tool_name_words
 from registry.text.tool_name_words import NumberedNames
 
 MAX_CHILDREN = 50  # of a group; above this, small resources are grouped under their first word
@@ -165,11 +164,11 @@ def _find_common_prefix(names: Iterable[list[str]]) -> set[str]:
 
 def _parse_name(function: FunctionDefinition, parts: list[list[str]], prefixes: set[tuple[str, ...]]) -> ParsedToolName:
     namespaces = tuple(join_segment(part) for part in parts[:-1] if part)
-    name_words = op_names.drop_repeated_words(parts[-1] if parts else [])
+    name_words = name_parts.drop_repeated_words(parts[-1] if parts else [])
     for prefix in prefixes:
         if prefix and len(name_words) > len(prefix) and tuple(name_words[: len(prefix)]) == prefix:
             name_words = name_words[len(prefix) :]
-    reading = op_names.read_words(name_words, function.description)
+    reading = name_parts.read_words(name_words, function.description)
     if reading is None:
         return _parse_name_without_verb(function, namespaces, name_words)
     resource = reading.resource

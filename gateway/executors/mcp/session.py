@@ -34,9 +34,9 @@ from mcp_types import (
     ToolListChangedNotification,
 )
 
-from core.http import get_upstream_networks
+from core.http import get_upstream_networks, message_codec
 from core.http.async_client import AsyncCall, build_client
-from gateway.executors.mcp import answer_repair, definition_check, resource_tools, wire_text
+from gateway.executors.mcp import answer_repair, definition_check, resource_tools
 from registry.catalog.connections import ConnectionConfig
 from registry.imports.mcp_import import digest_tool
 from registry.models import Connection
@@ -374,5 +374,5 @@ async def _open_program(config: ConnectionConfig) -> AsyncIterator[Transport]:
     """Start the program of a connection. Its error output is not kept: it may contain anything."""
     command, *arguments = definition_check.find_command(config.command)
     with open(os.devnull, "w") as errors:
-        program = StdioServerParameters(command=command, args=arguments, encoding=wire_text.ENCODING)
+        program = StdioServerParameters(command=command, args=arguments, encoding=message_codec.ENCODING)
         yield stdio_client(program, errlog=errors)

@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 
 from core.text.english import PREPOSITIONS, READ_VERBS
 from registry.imports.import_source import ParsedToolName, join_segment
-from registry.imports.op_names import NameReading, Words, read_words
-from registry.imports.op_names import to_singular as singularise
 from registry.imports.openapi import url_paths
 from registry.imports.openapi.url_paths import PathSegment
 from registry.imports.openapi.verbs import OperationIntent, choose_verb, find_action, is_done_to, read_intent
+from registry.text.name_parts import NameReading, Words, read_words
+from registry.text.name_parts import to_singular as singularise
 from registry.text.tool_name_words import VERBS, is_plural, is_verb, split_name, to_singular
 
 MAX_LEVELS = 3  # of resources in a path, counted from the last one

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from registry.imports.op_names import Words, drop_parent, to_singular
+from registry.text.name_parts import Words, drop_parent, to_singular
 from registry.text.tool_name_words import split_name
 
 MIN_SHARED = 3  # paths before what they all begin with is dropped

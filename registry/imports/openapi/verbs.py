@@ -5,10 +5,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from core.text.english import ARTICLES, COMMON_VERBS, NOUN_LIKE_VERBS, PREPOSITIONS, READ_VERBS
-from registry.imports.op_names import BATCH_WORDS, Words, to_singular
 from registry.imports.openapi.url_paths import PathSegment
 from registry.text import tool_name_words
 from registry.text.harmful_verbs import HARMFUL_NOUN_LIKE_VERBS, HARMFUL_VERBS
+from registry.text.name_parts import BATCH_WORDS, Words, to_singular
 from registry.text.tool_name_words import VERBS, find_verb, is_plural, is_verb, split_name
 
 

@@ -5,10 +5,9 @@ from typing import Any
 import pytest
 from mcp_types import methods
 
-from core.http import message_repair
+from core.http import message_codec, message_repair
 from core.http.async_client import AsyncCall, current_call
 from core.text import lenient_json
-from gateway.executors.mcp import wire_text
 from gateway.executors.mcp.answer_repair import REMARKS, UNUSUAL_TOOLS, repair_result
 from tests.support.loops import for_each
 
@@ -134,7 +133,7 @@ def test_lists_of_resources_lose_only_what_is_wrong() -> None:
 @pytest.mark.parametrize("size", [1, 7, 1_000])
 def test_a_line_of_a_program_is_made_strict_json(message: bytes, repaired: bytes, size: int) -> None:
     lines = message + b"\n" + message + b"\n"
-    decoder = wire_text._LineDecoder()
+    decoder = message_codec._LineDecoder()
 
     text = "".join(decoder.decode(lines[start : start + size]) for start in range(0, len(lines), size))
 

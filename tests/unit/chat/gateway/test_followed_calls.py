@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from chat.gateway import followed_calls
 from chat.gateway.client import GatewayAnswer
-from chat.turns import followed_calls
 from core.http import Abort
 
 DONE = {"index": 0, "type": "exec", "op": "a.b", "ok": True, "result": {"text": "Read."}, "meta": {}}
