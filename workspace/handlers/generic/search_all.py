@@ -6,6 +6,7 @@ on either side. The comparison runs in Python, so that every database gives the 
 
 import re
 from collections.abc import Iterable, Sequence, Set
+from datetime import date, datetime
 from typing import Any
 from uuid import UUID
 
@@ -16,7 +17,10 @@ from workspace.services.entities import pagination, serialization
 from workspace.services.search import ranking, search
 from workspace.services.search.ranking import SearchHit
 from workspace.services.search.search import fold_case
+from workspace.services.time import times
 
+STATE = "state_key"
+FACTS = (STATE, "due_at", "target_date", "end_date", "end_at")  # of a row, besides its title
 SNIPPET_LENGTH = 160  # characters
 CONTEXT_BEFORE = 40  # characters before the matched word
 MAX_TITLES = 2_000  # the most recently updated; comparing them takes less than 250 ms
@@ -29,17 +33,28 @@ SEARCH_LIMITED = "Searched only the {most:,} most recently updated {plural}; {pa
 NO_MATCHES = "No row has any of the words or a similar title. Try other words, or list the rows."
 
 
-def build_snippets(hits: Iterable[SearchHit]) -> dict[UUID, str]:
-    """Return a snippet for each hit that has text, with one query per type."""
+def load_shown_fields(hits: Iterable[SearchHit]) -> dict[UUID, dict[str, Any]]:
+    """Return the state, the date and a snippet of each hit, as far as it has them, with one query per type."""
     by_kind: dict[str, dict[UUID, SearchHit]] = {}
     for hit in hits:
         by_kind.setdefault(hit.kind, {})[hit.id] = hit
-    snippets = {}
+    shown = {}
     for name, hits_by_id in by_kind.items():
         kind = ENTITY_TYPE_BY_NAME[name]
-        for id, *texts in kind.get_rows().filter(pk__in=hits_by_id).values_list("pk", *kind.texts):
-            snippets[id] = build_snippet(texts, hits_by_id[id].matched)
-    return {id: text for id, text in snippets.items() if text}
+        facts = [column for column in FACTS if column in kind.columns]
+        for row in kind.get_rows().filter(pk__in=hits_by_id).values("pk", *kind.texts, *facts):
+            snippet = build_snippet([row[column] for column in kind.texts], hits_by_id[row["pk"]].matched)
+            dates = {column: row[column] for column in facts if column != STATE}
+            shown[row["pk"]] = {
+                STATE: row.get(STATE) or None,
+                **{column: _format_date(value) for column, value in dates.items()},
+                "snippet": snippet or None,
+            }
+    return shown
+
+
+def _format_date(value: date | None) -> str | None:
+    return times.format_time(value) if isinstance(value, datetime) else value.isoformat() if value else None
 
 
 def build_snippet(texts: Sequence[str], words: Sequence[str]) -> str:
@@ -108,8 +123,8 @@ def search_all_kinds(request: OpRequest) -> OpOutcome:
     if project_id is not None and not total:  # a match already proves that the project is visible
         access.require_project(subject=request.subject, id=project_id)
     message = template.format(shown=len(hits), total=total) + _suggest_ops(hits)
-    texts = build_snippets(hits)
-    rows, shared = serialization.take_out_project([_serialize_hit(hit, texts) for hit in hits])
+    shown = load_shown_fields(hits)
+    rows, shared = serialization.take_out_project([_serialize_hit(hit, shown.get(hit.id, {})) for hit in hits])
     result = {
         **shared,
         "results": rows,
@@ -161,14 +176,14 @@ def _suggest_ops(hits: Sequence[SearchHit]) -> str:
     return f" Complete rows: {ops}." if ops else ""
 
 
-def _serialize_hit(hit: SearchHit, texts: dict[UUID, str]) -> dict[str, Any]:
+def _serialize_hit(hit: SearchHit, shown: dict[str, Any]) -> dict[str, Any]:
     row = {
         "type": hit.kind,
         "id": str(hit.id),
         "project_id": str(hit.project_id),
         "project_name": hit.project_name,
         "title": hit.title,
-        "snippet": texts.get(hit.id),
+        **shown,
         "matched": list(hit.matched),
         "score": round(hit.score, 2),
     }

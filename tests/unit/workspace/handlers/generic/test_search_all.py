@@ -24,6 +24,7 @@ from workspace.handlers.generic import search_all
 from workspace.models import Document, Project, Task
 from workspace.services.search import ranking
 from workspace.services.search.ranking import SearchHit
+from workspace.services.time.times import format_time
 
 pytestmark = pytest.mark.both_databases
 
@@ -48,6 +49,7 @@ def test_result_rows_have_kind_project_and_snippet(project: Project) -> None:
                 "project_id": str(project.pk),
                 "project_name": "Launch",
                 "title": "Runbook",
+                "state_key": "draft",
                 "snippet": "…" + "x" * 28 + " switch the DNS at eight",
                 "matched": ["dns", "runbook"],
                 "score": 0.58,
@@ -57,6 +59,14 @@ def test_result_rows_have_kind_project_and_snippet(project: Project) -> None:
         "has_more": False,
         "message": "1 of 1 rows with every word, best first. Complete rows: onto.document.get.",
     }
+
+
+def test_result_rows_have_state_and_date(project: Project) -> None:
+    TaskFactory(project=project, title="Runbook", state_key="blocked", due_at=MADE_AT)
+
+    [row] = find("runbook")["results"]
+
+    assert (row["state_key"], row["due_at"]) == ("blocked", format_time(MADE_AT))
 
 
 def test_title_weighs_more_than_description_and_description_more_than_content(project: Project) -> None:
@@ -310,9 +320,9 @@ def test_snippets_are_short_and_cost_one_query_per_kind(
     hits = [make_hit("task", row) for row in tasks] + [make_hit("document", row) for row in documents]
 
     with django_assert_num_queries(2):
-        texts = search_all.build_snippets(hits)
+        shown = search_all.load_shown_fields(hits)
 
-    assert texts == {row.pk: "about canaries" for row in tasks} | {row.pk: "a canary" for row in documents}
+    assert {id: fields["snippet"] for id, fields in shown.items()} == {row.pk: "about canaries" for row in tasks} | {row.pk: "a canary" for row in documents}
     long = search_all.build_snippet(["x" * 100_000 + "canary" + "y" * 100_000], ["canary"])
     assert len(long) <= search_all.SNIPPET_LENGTH + 2
 
