@@ -69,6 +69,7 @@ SCHEMA: dict[str, Any] = {
                 "argument": _ARGUMENT,
                 "is_text": {"type": "boolean"},
                 "additional": {"type": "boolean"},
+                "more_files": {"type": "boolean"},
                 "properties": {
                     "type": "object",
                     "additionalProperties": {
@@ -134,6 +135,7 @@ class Body:
 
     With an argument, `properties` say how some of its members are sent. `is_text`: the argument is sent as text,
     although its content type is not one. `has_additional`: other arguments are also properties.
+    `has_more_files`: properties that the mapping does not name are files.
     """
 
     content_type: str
@@ -141,6 +143,7 @@ class Body:
     properties: tuple[BodyProperty, ...] = ()
     is_text: bool = False
     has_additional: bool = False
+    has_more_files: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,6 +220,7 @@ def _parse_body(value: Mapping[str, Any]) -> Body:
         tuple(properties),
         value.get("is_text", False),
         value.get("additional", False),
+        value.get("more_files", False),
     )
 
 

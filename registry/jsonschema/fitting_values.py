@@ -51,6 +51,8 @@ def has_type(value: Any, types: frozenset[str]) -> bool:
 
 def fit_value(value: Any, types: frozenset[str]) -> Any:
     """Return a value as one of the types: a number as text, or a text as a number. NO_VALUE if it is neither."""
+    if isinstance(value, float) and value.is_integer() and "integer" in types and "number" not in types:
+        return int(value)  # 10.0, which would be sent as it is
     if not types or has_type(value, types):
         return value
     if "string" in types and isinstance(value, bool | int | float):

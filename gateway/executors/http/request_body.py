@@ -76,7 +76,8 @@ def build_body(
     if body.argument:
         return _encode_argument(body, args[body.argument], load_file) if body.argument in args else None
     values = {each: args[each.argument] for each in body.properties if each.argument in args}
-    values |= {BodyProperty(name, name): value for name, value in additional.items()}
+    is_file = body.has_more_files
+    values |= {BodyProperty(name, name, is_file=is_file): value for name, value in additional.items()}
     if not values and not is_json_type(body.content_type):
         return None
     base = get_base_type(body.content_type)
@@ -97,7 +98,7 @@ def _encode_argument(body: Body, value: Any, load_file: LoadFile) -> Encoded:
     if base in (FORM_TYPE, MULTIPART_TYPE) and isinstance(value, dict):
         members = {each.name: replace(each, argument=body.argument) for each in body.properties}
         properties = {
-            members.get(name) or BodyProperty(body.argument, name): each
+            members.get(name) or BodyProperty(body.argument, name, is_file=body.has_more_files): each
             for name, each in value.items()
             if each is not None
         }

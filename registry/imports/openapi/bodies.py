@@ -25,6 +25,7 @@ class BodyPlan:
 
     `members` are the parts of a whole form that are not sent as plain values. `additional` is the schema of arguments
     that the document does not name, None if there can be none. `is_text`: a text, although its media type is not one.
+    `more_files`: the parts that the document does not name are files.
     """
 
     content_type: str
@@ -34,6 +35,7 @@ class BodyPlan:
     members: dict[str, dict[str, Any]] = field(default_factory=dict)
     additional: dict[str, Any] | None = None
     is_text: bool = False
+    more_files: bool = False
     remarks: list[str] = field(default_factory=list)
 
 
@@ -122,6 +124,13 @@ class BodyReader:
         plan.is_whole = bool(parts.required) and not is_required
         if parts.additional is not None and not plan.is_whole:
             plan.additional = self.converter.convert(parts.additional.value, parts.additional.url, self.uses)
+            if self._has_more_files(plan, parts.additional):
+                plan.more_files, plan.additional = True, dict(FILE_SCHEMA)
+
+    def _has_more_files(self, plan: BodyPlan, additional: Located) -> bool:
+        """Return whether the parts of a form that it does not name are files."""
+        kind = files.find_file(additional.value, additional.url, self.references)
+        return plan.content_type == MULTIPART_TYPE and bool(kind)
 
     def _is_bytes(self, media_type: str, schema: Any, url: str) -> bool:
         if media_types.is_form(media_type):
@@ -129,7 +138,8 @@ class BodyReader:
         if media_types.is_json(media_type):
             is_any = media_types.get_base(media_type) == "*/*"
             return is_any and files.is_binary_string(schema, url, self.references)
-        return not media_types.is_text(media_type) and not files.is_text_string(schema, url, self.references)
+        is_text = media_types.is_text(media_type) or files.is_text_string(schema, url, self.references)
+        return media_types.is_binary(media_type) or not is_text
 
     def _find_properties(self, schema: Any, url: str) -> _ObjectParts | None:
         """Return the properties of an object schema; None if it is more than a plain object."""
@@ -194,13 +204,14 @@ class BodyReader:
         if media_types.is_form(media_type):
             if not members:
                 members = self._find_members(plan, schema, media, body.url)
-            has_parts = any(each.mapping for each in members)
+            self._allow_more_files(plan, schema, body.url)
+            has_parts = plan.more_files or any(each.mapping for each in members)
             plan.members = {each.wire_name: each.mapping for each in members if each.mapping}
             for each in members:
                 each.name = each.wire_name
             # Converted as a whole, a file would be a text.
             converted = (
-                build_schema(members) | {"additionalProperties": True}
+                build_schema(members) | {"additionalProperties": dict(FILE_SCHEMA) if plan.more_files else True}
                 if has_parts
                 else self.converter.convert(schema, body.url, self.uses)
             )
@@ -218,6 +229,14 @@ class BodyReader:
         if isinstance(text, str) and text.strip():
             converted.setdefault("description", text.strip())
         plan.arguments = [Argument(name, "body", converted, is_required)]
+
+    def _allow_more_files(self, plan: BodyPlan, schema: Any, url: str) -> None:
+        try:
+            value, url = self.references.follow(schema, url)
+        except DanglingReference:
+            return
+        more = value.get("additionalProperties") if isinstance(value, dict) else None
+        plan.more_files = isinstance(more, dict) and self._has_more_files(plan, Located(more, url))
 
     def _find_members(self, plan: BodyPlan, schema: Any, media: dict[str, Any], url: str) -> list[Argument]:
         """Return the properties of a form that is more than a plain object, if some of them are files.

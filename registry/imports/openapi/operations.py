@@ -179,9 +179,11 @@ def _build_request(
         if plan.is_whole:
             body["argument"] = plan.arguments[0].name
             body |= {"properties": plan.members} if plan.members else {}
+            body |= {"more_files": True} if plan.more_files else {}
             body |= {"is_text": True} if plan.is_text else {}
         else:
             body |= {"additional": True} if plan.additional is not None else {}
+            body |= {"more_files": True} if plan.more_files else {}
             body["properties"] = {
                 each.name: ({"name": each.wire_name} if each.name != each.wire_name else {}) | each.mapping
                 for each in plan.arguments

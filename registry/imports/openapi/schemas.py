@@ -28,6 +28,7 @@ _COUNTS = frozenset(
     ("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties", "minContains", "maxContains")
 )
 _TEXTS = frozenset(("description", "format", "contentEncoding", "contentMediaType"))
+_VALUES = frozenset(("enum", "const", "default"))
 _EXCLUSIVE = {"exclusiveMinimum": "minimum", "exclusiveMaximum": "maximum"}
 _MAX_PATTERN_NS = 5_000  # per character
 MAX_INLINE_DEPTH = 11  # levels of one schema; what is deeper accepts anything
@@ -221,6 +222,7 @@ class SchemaConverter:
             return {}, 1
         schema = dict(schema)
         move_list_enum(schema)
+        typed = self._add_type(schema, url)
         converted, size = self._convert_reference(schema, url, uses), 1
         for keyword, value in schema.items():
             if keyword in _SCHEMA_KEYWORDS:
@@ -238,8 +240,9 @@ class SchemaConverter:
                 converted[keyword] = {name: each for name, (each, _) in named.items()}
                 size += sum(count for _, count in named.values())
             else:
-                converted |= clean_keyword(keyword, value, schema)
+                converted |= clean_keyword(keyword, value, typed if keyword in _VALUES else schema)
         self._drop_read_only(schema, url, converted, uses)
+        _describe_required(converted)
         return self._fold_null(merge_unions(schema, converted), uses), size
 
     def _fold_null(self, schema: Schema, uses: set[str]) -> Schema:
@@ -293,6 +296,20 @@ class SchemaConverter:
             self._unread[name] = error
         return name
 
+    def _add_type(self, schema: Schema, url: str) -> Schema:
+        """Return a schema with the type of its reference or of a part, so that its values can be made to fit it."""
+        if "type" in schema or _VALUES.isdisjoint(schema) or ("$ref" not in schema and "allOf" not in schema):
+            return schema
+        parts = schema.get("allOf")
+        for part in [{"$ref": schema.get("$ref")}, *(parts if isinstance(parts, list) else ())]:
+            try:
+                value = self._references.follow(part, url).value
+            except (DanglingReference, OtherHost):
+                continue
+            if isinstance(value, dict) and "type" in value:
+                return schema | {"type": value["type"]}
+        return schema
+
     def is_read_only(self, schema: Any, url: str) -> bool:
         """Return whether only answers have a property, also if its reference or a part of it says so."""
         ref = schema.get("$ref") if isinstance(schema, dict) else None
@@ -307,7 +324,7 @@ class SchemaConverter:
             return False
         if schema.get("readOnly") is True:
             return True
-        if "$ref" not in schema and "allOf" not in schema:
+        if schema.keys().isdisjoint(("$ref", "allOf", "anyOf", "oneOf")):
             return False
         try:
             value, url = self._references.follow(schema, url)
@@ -315,10 +332,14 @@ class SchemaConverter:
             return False
         if not isinstance(value, dict):
             return False
-        parts = value.get("allOf")
-        return value.get("readOnly") is True or any(
-            self._is_read_only(part, url, depth + 1) for part in (parts if isinstance(parts, list) else ())
-        )
+        if value.get("readOnly") is True:
+            return True
+        for keyword, holds in (("allOf", any), ("anyOf", all), ("oneOf", all)):
+            parts = value.get(keyword)
+            listed = [part for part in parts if part != {"type": "null"}] if isinstance(parts, list) else []
+            if listed and holds(self._is_read_only(part, url, depth + 1) for part in listed):
+                return True
+        return False
 
     def _drop_read_only(self, schema: Schema, url: str, converted: Schema, uses: set[str]) -> None:
         """Drop the properties that only answers have, in place: a request must not send them, nor require them."""
@@ -383,6 +404,14 @@ class SchemaConverter:
         if base not in self._definitions:
             return base
         return self._numbered.find_free(base, lambda name: name not in self._definitions)
+
+
+def _describe_required(converted: Schema) -> None:
+    """Let a closed schema accept the properties that it requires and does not describe, in place."""
+    if converted.get("additionalProperties") is False and "patternProperties" not in converted:
+        properties = converted.get("properties", {})
+        if undescribed := [name for name in converted.get("required", ()) if name not in properties]:
+            converted["properties"] = {**properties, **{name: {} for name in undescribed}}
 
 
 def _cut(definition: Schema) -> Schema:

@@ -117,6 +117,7 @@ def test_enum_fits_its_type(schema: Any, value: Any, target: str) -> None:
         ({"type": "string", "default": ""}, "", False),
         ({"type": "string", "default": None}, "", False),
         ({"type": "integer", "default": "10"}, "?a=10", False),
+        ({"type": "integer", "default": 10.0}, "?a=10", False),
         ({"type": "string", "default": 1.5}, "?a=1.5", False),
         ({"type": "string", "enum": ["asc", "desc"], "default": ""}, "", True),
         ({"type": "integer", "maximum": 5, "default": 10}, "", True),
@@ -201,6 +202,7 @@ def test_null_is_sent_where_it_is_allowed(version: str, owner: Any) -> None:
         refer("Id"),
         {"allOf": [refer("Id")]},
         {"allOf": [{"type": "string"}], "readOnly": True},
+        {"anyOf": [refer("Id"), {"type": "null"}]},
     ],
 )
 def test_read_only_property_is_neither_sent_nor_required(identifier: Any) -> None:
@@ -240,6 +242,8 @@ def test_required_property_that_is_not_described_is_an_argument() -> None:
     assert send(document, option="a", token={"any": 1}).json == {"option": "a", "token": {"any": 1}}
     with pytest.raises(Refused, match="token"):
         send(document, option="a")
+    closed = {"type": "object", "required": ["z"], "properties": {"a": TEXT}, "additionalProperties": False}
+    assert send(describe_post({"properties": {"o": closed}}), o={"z": 2}).json == {"o": {"z": 2}}
 
 
 # ----- forms, files, texts
@@ -291,6 +295,14 @@ def test_file_in_an_optional_form_is_a_file() -> None:
             send(document, body={"pdf": "text"})
 
 
+def test_parts_that_the_document_does_not_name_are_files_if_it_says_so() -> None:
+    for properties in ({}, {"note": TEXT}):
+        schema = {"type": "object", "properties": properties, "additionalProperties": BINARY}
+        parts = {"cover": "f-1"}
+        body = send(describe_form(schema), **(parts if properties else {"body": parts})).body
+        assert b'name="cover"; filename="a.png"' in body
+
+
 def test_encoding_says_which_part_is_a_file() -> None:
     encoding = {"icon": {"contentType": "image/png, image/jpeg"}, "data": {"contentType": "application/json"}}
     document = describe_form({"properties": {"icon": TEXT, "data": {"type": "object"}}}, encoding=encoding)
@@ -320,6 +332,7 @@ def test_text_body_is_sent_as_it_is(media_type: str) -> None:
         ("application/octet-stream", BINARY, "application/octet-stream"),
         ("application/octet-stream", {}, "application/octet-stream"),
         ("application/pdf", BINARY, "application/pdf"),
+        ("image/png", TEXT, "image/png"),
         ("image/*", BINARY, "image/png"),
         ("*/*", BINARY, "image/png"),
     ],

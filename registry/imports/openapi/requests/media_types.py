@@ -14,6 +14,7 @@ _TEXT_NAMES = frozenset(
     """.split()
 )
 _TEXT_ENDS = ("+xml", "+yaml", "+text", "+json-seq", "+jsonl")
+_BINARY_NAMES = frozenset("pdf zip gzip x-gzip x-tar x-bzip2 x-7z-compressed msword vnd.ms-excel wasm".split())
 _BINARY_PREFIXES = ("image/", "audio/", "video/", "font/")
 
 
@@ -36,9 +37,18 @@ def is_form(media_type: str) -> bool:
 def is_text(media_type: str) -> bool:
     """Return whether a media type is text, which a model can write."""
     base = get_base(media_type)
-    if base.startswith(_BINARY_PREFIXES):
-        return base == "image/svg+xml"
+    if is_binary(base):
+        return False
     return base.startswith("text/") or base.endswith(_TEXT_ENDS) or base.partition("/")[2] in _TEXT_NAMES
+
+
+def is_binary(media_type: str) -> bool:
+    """Return whether a media type is never text, such as pictures and archives."""
+    base = get_base(media_type)
+    if base.startswith(_BINARY_PREFIXES):
+        return not base.endswith("+xml")
+    name = base.partition("/")[2]
+    return name in _BINARY_NAMES or name.startswith("vnd.openxmlformats")
 
 
 def choose_request_type(media_types: Iterable[str]) -> str:
