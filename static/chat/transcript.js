@@ -80,8 +80,8 @@ export class Transcript {
     const page = new DOMParser().parseFromString(await response.text(), "text/html");
     const transcript = page.getElementById("transcript");
     if (transcript) this.element.replaceChildren(...transcript.children);
-    showForms(this.element);
     else location.reload(); // signed out, or deleted
+    showForms(this.element);
   }
 
   /** Take back what was added for a message that was refused. */
