@@ -4,7 +4,7 @@ import { announce, showAlert, showConnection, showToast } from "./announcer.js";
 import { ApiProblem, sendJson } from "./api.js";
 import { readSource } from "./answer.js";
 import { byId, readData } from "./dom.js";
-import { checkForm, readForm } from "./question_form.js";
+import { readForm } from "./question_form.js";
 import { Outcome, TurnStream } from "./turn_stream.js";
 import { confirmRepeat, showVersions, startEdit } from "./versions.js";
 
@@ -91,7 +91,6 @@ export class Chat {
   async decide(element, approve) {
     if (this.stream) return;
     const cards = element.matches(".card") ? [element] : [...element.querySelectorAll('.card[data-status="confirm"]')];
-    if (approve && !cards.every((card) => checkForm(card))) return;
     const buttons = element.querySelectorAll("[data-decide]");
     buttons.forEach((button) => (button.disabled = true));
     const decide = (card) => ({ call_id: card.dataset.call, approve, ...(approve ? readForm(card) : {}) });

@@ -6,6 +6,7 @@ import { Chat, copyAnswer } from "./chat.js";
 import { Composer } from "./composer.js";
 import { Conversations, NO_CONVERSATIONS } from "./conversations.js";
 import { byId, createElement } from "./dom.js";
+import { checkForms } from "./question_form.js";
 import { showRows } from "./rows.js";
 import { listenForShortcuts } from "./shortcuts.js";
 import { closeReason, giveReason, giveThumb } from "./thumbs.js";
@@ -33,19 +34,26 @@ document.addEventListener("click", (event) => {
   if (action === "retry") chat.answerAgain();
   if (action === "edit") chat.edit(button.closest(".question"));
   if (version) chat.showVersion(version);
-  if (decide) chat.decide(button.closest(".card, .answer"), decide === "approve");
+  if (decide && !submitDecision(button.closest(".card, .answer"), decide === "approve")) return;
   if (send || action === "retry" || decide) moveFocus();
 });
 
 document.addEventListener("submit", (event) => {
   if (event.target.matches(".card-form")) {
     event.preventDefault();
-    chat.decide(event.target.closest(".card"), true);
+    submitDecision(event.target.closest(".card"), true);
   }
   if (!event.target.matches(".thumb-reason")) return;
   event.preventDefault();
   giveReason(event.target);
 });
+
+/** Send a decision, and return true; false if a form is not filled in, which then has the focus. */
+function submitDecision(element, approve) {
+  if (approve && !checkForms(element)) return false;
+  chat.decide(element, approve);
+  return true;
+}
 
 /** Buttons that disappear after use lose the focus. On phones the keyboard stays closed. */
 function moveFocus() {

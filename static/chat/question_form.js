@@ -16,10 +16,9 @@ export function fillForm(form, { schema, url }) {
   form.replaceChildren(...(isPage ? [createPageLink(url)] : createFields(schema ?? {})));
 }
 
-/** Return whether a card has no form, or one that is filled in as its service wants. */
-export function checkForm(card) {
-  const form = card.querySelector(".card-form");
-  return form.hidden || form.reportValidity();
+/** Return whether all forms of a card or an answer are filled in as their services want. The first other one says why not. */
+export function checkForms(element) {
+  return [...element.querySelectorAll(".card-form:not([hidden])")].every((form) => form.reportValidity());
 }
 
 /** Return what a decision says of a card's form: {content}, or nothing without one. */

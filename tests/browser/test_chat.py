@@ -23,6 +23,7 @@ from analytics.rollout.models import Cohort
 from chat.models import Conversation, Message, Profile
 from gateway.access import api_keys
 from gateway.models import Client
+from registry.catalog import cache
 from tests.support.chat.chat_site import CuttableLine, HeldModel, Hold, Refusal, Step, Thought, ToolCallStep, run_chats
 from tests.support.console import browser_users, playwright_loop
 from tests.support.console.browser_users import DESKTOP, PHONE, BrowserUser
@@ -31,7 +32,9 @@ from tests.support.servers.environment import PEPPER, SECRETS, build_environment
 from tests.support.servers.processes import Server, eventually, free_port, run_server
 from tests.support.servers.stores import Store
 from tests.support.upstreams import http_servers
+from tests.support.upstreams.asking_servers import publish_asking_tools
 from tests.support.upstreams.http_servers import build_response
+from tests.support.upstreams.mcp_upstream import McpUpstream
 from workspace.demo import DEMO_PROJECT_ID, DEMO_SUBJECT
 
 pytestmark = [pytest.mark.server, pytest.mark.browser]
@@ -69,9 +72,13 @@ def site(
     folder = tmp_path_factory.mktemp("chat")
     with ExitStack() as stack:
         secret_key = SECRETS["SECRET_KEY"]
+        upstream = McpUpstream()
+        stack.callback(upstream.stop)
         with django_db_blocker.unblock(), override_settings(GATEWAY_KEY_PEPPER=PEPPER, SECRET_KEY=secret_key):
             store = stores.create_store(folder, set_up_store)
             with store.connected():
+                cache.refresh_live()
+                publish_asking_tools(upstream)
                 browser_users.create_users()
                 Cohort.objects.create(name="all", flag_id=FlagKey.SURFACE, variant="gateway", percentage=100)
                 guests = [f"guest-{number}" for number in range(GUESTS)]
@@ -408,6 +415,26 @@ def test_calls_that_wait_together_are_decided_together(site: ChatSite, open_chat
     expect(last_answer(page)).to_contain_text("Both are gone.")
     expect(page.get_by_role("button", name="Approve all")).to_have_count(0)
     assert [count_tasks(site, title) for title in titles] == [0, 0]
+
+
+def test_service_asks_with_a_form_in_the_card(site: ChatSite, open_chat: Callable[..., BrowserUser]) -> None:
+    page = ask(site, open_chat, "Order it", [ToolCallStep("notes.tool.write", {})], ["It is ordered."], name="admin")
+    wait_for_end(page, "ask")
+    page.reload()
+    card = page.locator(".card[data-status=confirm]")
+    expect(card).to_contain_text("The service of notes.tool.write asks: What is your name?")
+    expect(card.get_by_label("copies")).to_have_value("1")
+
+    card.get_by_role("button", name="Send").click()
+    expect(card.get_by_label("Your name")).to_be_focused()  # it is required
+    card.get_by_label("Your name").fill("Ana")
+    card.get_by_label("size").select_option("Large")
+    card.get_by_role("button", name="Send").click()
+
+    wait_for_end(page)
+    expect(last_answer(page)).to_contain_text("It is ordered.")
+    result = page.locator(".card[data-status=success] .card-envelope").last
+    expect(result).to_contain_text('"size": "large"')
 
 
 def count_tasks(site: ChatSite, title: str) -> int:

@@ -59,7 +59,9 @@ def relay_answer(id: str, answer: UserAnswer, deadline: Deadline) -> dict[str, A
     while time.monotonic() < deadline.at:
         time.sleep(POLL_SECONDS)
         with return_connection_after():
-            row = rows.only("answer", "outcome").get()
+            row = rows.only("answer", "outcome").first()
+        if row is None:
+            break  # it has expired meanwhile
         if row.outcome:
             return _unseal(row.outcome, id)
     if rows.filter(outcome="").exclude(answer="").update(answer=""):

@@ -24,8 +24,6 @@ from analytics.events import event_log
 from analytics.events.models import OperationEvent
 from gateway.executors.mcp import tool_runner, waiting_calls
 from gateway.models import IdempotencyRecord, PendingInput
-from registry.catalog import connections
-from registry.models import Connection
 from tests.support.clients.api import Api, assert_refused
 from tests.support.loops import for_each
 from tests.support.servers.processes import eventually
@@ -33,13 +31,12 @@ from tests.support.upstreams.asking_servers import (
     STATE,
     build_form,
     build_page,
-    get_asking_command,
+    publish_asking_program,
     publish_asking_tools,
 )
 from tests.support.upstreams.mcp_upstream import (
     Context,
     McpUpstream,
-    approve,
     build_text,
     close_sessions,
     publish_tools,
@@ -61,15 +58,8 @@ def asking(live_catalog: object, mcp_upstream: McpUpstream) -> McpUpstream:
 @pytest.fixture
 def program(live_catalog: object, mcp_upstream: McpUpstream, settings: Any, tmp_path: Path) -> Iterator[Path]:
     """Publish the tools of a program that asks its user while a call runs. Yield its folder."""
-    mcp_upstream.add_tool("read")
-    mcp_upstream.add_tool("write")
-    publish_tools(mcp_upstream)
-    settings.GATEWAY_MCP_COMMANDS = {"asking": get_asking_command(tmp_path)}
-    Connection.objects.filter(name="notes").update(transport="stdio", command="asking", base_url="")
-    approve(mcp_upstream)
-    connections.clear_connections()
-    yield tmp_path
-    close_sessions()
+    with publish_asking_program(mcp_upstream, settings, tmp_path) as folder:
+        yield folder
 
 
 def ask(api: Api, op: str = READ, **body: Any) -> dict[str, Any]:

@@ -2,18 +2,26 @@
 
 import asyncio
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 from mcp.client import Client
 from mcp_types import ElicitResult
 
+from gateway.executors.mcp import running_calls
 from gateway.mcp_server.server import build_server
 from gateway.mcp_server.stdio import _StdioSource
 from tests.support.clients.api import Api
 from tests.support.clients.mcp_client import FORM_CAPABILITY, LEGACY, McpClient
 from tests.support.loops import for_each
-from tests.support.upstreams.asking_servers import STATE, build_form, build_page, publish_asking_tools
+from tests.support.upstreams.asking_servers import (
+    STATE,
+    build_form,
+    build_page,
+    publish_asking_program,
+    publish_asking_tools,
+)
 from tests.support.upstreams.mcp_upstream import McpUpstream
 
 pytestmark = pytest.mark.usefixtures("background_at_once")
@@ -138,3 +146,36 @@ def test_user_at_an_open_connection_is_asked_until_the_answers_fit(
 
     assert questions == ["What is your name?", "name must have at least 2 characters. What is your name?"]
     assert result.structured_content["ok"] is True, result
+
+
+@pytest.mark.django_db(transaction=True)
+def test_client_over_stdio_reads_progress_and_cancels_the_call_at_the_program(
+    live_catalog: object,
+    mcp_upstream: McpUpstream,
+    make_key: Callable[..., str],
+    settings: Any,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(running_calls, "WATCH_SECONDS", 0.05)
+    read = {"op": "notes.tool.read", "args": {"text": "20"}}
+    seen: list[tuple[float, float | None, str | None]] = []
+
+    async def use(server: Any) -> None:
+        async with Client(server, mode="legacy") as client:
+            noted = asyncio.Event()
+
+            async def note(done: float, total: float | None, message: str | None) -> None:
+                seen.append((done, total, message))
+                noted.set()
+
+            call = asyncio.create_task(client.call_tool("tool_exec", read, progress_callback=note))
+            await asyncio.wait_for(noted.wait(), 10)
+            call.cancel()
+            while not (tmp_path / "cancelled").exists():
+                await asyncio.sleep(0.02)
+
+    with publish_asking_program(mcp_upstream, settings, tmp_path):
+        asyncio.run(asyncio.wait_for(use(build_server(_StdioSource(make_key(subject="ana"), {}))), 20))
+
+    assert seen[0] == (3, 10, "Reading page 3")

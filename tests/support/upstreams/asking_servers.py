@@ -1,6 +1,8 @@
 """MCP servers whose tools ask their user: over HTTP by 2026-07-28, and a program that asks while the call runs."""
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,9 @@ from mcp_types import (
     InputRequiredResult,
 )
 
-from tests.support.upstreams.mcp_upstream import McpUpstream, publish_tools
+from registry.catalog import connections
+from registry.models import Connection
+from tests.support.upstreams.mcp_upstream import NAME, McpUpstream, close_sessions, publish_tools
 
 STATE = "opaque-state-of-the-service"
 NAME_FORM = {
@@ -93,6 +97,21 @@ def get_asking_command(folder: Path) -> list[str]:
     file = folder / "asking_server.py"
     file.write_text(PROGRAM)
     return [sys.executable, str(file), str(folder / "cancelled")]
+
+
+@contextmanager
+def publish_asking_program(server: McpUpstream, settings: Any, folder: Path) -> Iterator[Path]:
+    """Publish the tools of the program, which starts with their first call. `server` lists the same definitions."""
+    server.add_tool("read")
+    server.add_tool("write")
+    publish_tools(server)
+    settings.GATEWAY_MCP_COMMANDS = {"asking": get_asking_command(folder)}
+    Connection.objects.filter(name=NAME).update(transport="stdio", command="asking", base_url="")
+    connections.clear_connections()
+    try:
+        yield folder
+    finally:
+        close_sessions()
 
 
 def build_form(message: str = "What is your name?", schema: dict[str, Any] | None = None) -> ElicitRequest:
