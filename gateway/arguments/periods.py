@@ -28,7 +28,7 @@ _END_NAMES = ("_max", "_before", "_until", "_to")
 
 
 @dataclass(frozen=True, slots=True)
-class _PeriodOfDays:
+class _CalendarPeriod:
     first: date
     last: date
     middle: date
@@ -64,7 +64,7 @@ def find_day(text: str, today: date, *, range_end: str = "") -> date | None:
     return period.first
 
 
-def _find_period(found: re.Match[str], today: date) -> _PeriodOfDays:
+def _find_period(found: re.Match[str], today: date) -> _CalendarPeriod:
     if found["month"]:
         return _build_months(_find_month(_MONTHS.index(found["month"]) + 1, found["year_of_month"], today, 1), 1)
     if found["quarter"]:
@@ -75,8 +75,8 @@ def _find_period(found: re.Match[str], today: date) -> _PeriodOfDays:
         sunday = monday + timedelta(days=6)
         if found["unit"] == "weekend":
             saturday = monday + timedelta(days=_SATURDAY)
-            return _PeriodOfDays(saturday, sunday, saturday, sunday)
-        return _PeriodOfDays(monday, sunday, monday + timedelta(days=_WEDNESDAY), monday + timedelta(days=_FRIDAY))
+            return _CalendarPeriod(saturday, sunday, saturday, sunday)
+        return _CalendarPeriod(monday, sunday, monday + timedelta(days=_WEDNESDAY), monday + timedelta(days=_FRIDAY))
     months = {"month": 1, "quarter": 3, "year": 12}[found["unit"]]
     first_month = (today.month - 1) // months * months + 1
     return _build_months(date(today.year, first_month, 1) + relativedelta(months=count * months), months)
@@ -88,7 +88,7 @@ def _find_month(month: int, year: str | None, today: date, length: int) -> date:
     return first if year or first + relativedelta(months=length) > today else first + relativedelta(years=1)
 
 
-def _build_months(first: date, count: int) -> _PeriodOfDays:
+def _build_months(first: date, count: int) -> _CalendarPeriod:
     last_month = first + relativedelta(months=count - 1)
     last = last_month.replace(day=monthrange(last_month.year, last_month.month)[1])
-    return _PeriodOfDays(first, last, first + (last - first) // 2, last)
+    return _CalendarPeriod(first, last, first + (last - first) // 2, last)
