@@ -50,7 +50,9 @@ def _can_be_entry(body: dict[str, Any], caller: Caller) -> bool:
     if not request_schemas.get_exec_validator().is_valid(body):
         return False
     has_two_keys = "idempotency_key" in body and caller.idempotency_key not in (None, body["idempotency_key"])
-    return not has_two_keys and not any(references.find_references(body.get("args", {})))
+    keys = (references.REFERENCE_KEY, references.ITEM_KEY)
+    has_references = any(any(references.find_references(body.get("args", {}), key=key)) for key in keys)
+    return not has_two_keys and not has_references
 
 
 def _wait(batch: Batch) -> None:
