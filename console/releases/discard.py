@@ -20,7 +20,7 @@ from registry.releases import restore
 from registry.releases.restore import UnpublishedChanges
 from registry.snapshot.copy_kinds import COPY_KINDS, Kind
 
-FROM_RELEASE, ALL = "from_release", "all"  # what the buttons discard
+FROM_RELEASE, OWN, ALL = "from_release", "own", "all"  # what the buttons discard
 
 
 class DiscardMixin(base.ModelAdmin[Release]):
@@ -65,12 +65,13 @@ class DiscardAllMixin(base.ModelAdmin[Release]):
         if not diff_view.can_write_draft(request):
             raise PermissionDenied
         taken_back = Release.objects.filter(pk=request.GET.get("taken_back", "")).first()
-        error = ""
+        unpublished, error = restore.find_unpublished_changes(taken_back), ""
+        own = restore.select_own(unpublished.changes, name=str(request.user)) if unpublished else []
         if request.method == "POST":
-            only_from = taken_back if request.POST.get("discard") == FROM_RELEASE else None
+            parts = {FROM_RELEASE: unpublished.from_release if unpublished else [], OWN: own}
             try:
                 discarded = restore.discard_all_changes(
-                    taken_back=only_from,
+                    only=parts.get(request.POST.get("discard", "")),
                     seen=request.POST.get("seen", ""),
                     by=str(request.user),
                     at=timezone.now(),
@@ -81,7 +82,8 @@ class DiscardAllMixin(base.ModelAdmin[Release]):
                 message = f"Reset to the live release: {diff_view.format_change_counts(discarded)}."
                 self.message_user(request, f"{message} The audit log keeps what you discarded.", messages.SUCCESS)
                 return redirect("admin:registry_release_changelist" if taken_back else "admin:registry_release_review")
-        context = _build_context(restore.find_unpublished_changes(taken_back), taken_back) | {"error": error}
+            unpublished = restore.find_unpublished_changes(taken_back)
+        context = _build_context(unpublished, taken_back) | {"error": error, "own": len(own)}
         return TemplateResponse(
             request, "console/releases/discard_all.html", self.admin_site.each_context(request) | context
         )

@@ -43,12 +43,12 @@ def _count_changes(changes: Sequence[CopyChange]) -> str:
 
 
 def label_discarding(differences: Sequence[EntryDifference], count: int, *, user: str) -> str:
-    """Return the label of the button that discards all changes: it says whether all of them are the user's own."""
+    """Return the label of the button that discards changes. If they are not all the user's, its page offers a choice."""
     editors = {name for each in differences for name in each.editors or ("",)}
     is_own = len(differences) == count and editors == {user}
-    if count == 1 and not is_own:
-        return "Discard the change"
-    return f"Discard {'your' if is_own else 'all'} {count:,} change{pluralize(count)}"
+    if not is_own:
+        return "Discard the change" if count == 1 else "Discard changes…"
+    return f"Discard your {count:,} change{pluralize(count)}"
 
 
 def describe_published(release: Release) -> SafeString:

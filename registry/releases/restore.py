@@ -1,12 +1,12 @@
 """Restore a release, or one op of it, into the draft, or discard what the draft changes."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import cast
 
 from registry import vocabulary
-from registry.drafts import draft
+from registry.drafts import draft, history
 from registry.models import ROOT, Release, get_parent_path
 from registry.releases import stored_releases
 from registry.snapshot import diff, snapshot
@@ -124,21 +124,29 @@ def find_undone_changes(changes: Sequence[CopyChange], content: Snapshot) -> tup
     return (previous, undone) if undone else None
 
 
-def discard_all_changes(*, taken_back: Release | None, seen: str, by: str, at: datetime) -> list[CopyChange]:
-    """Set the draft to the live release and return what changed; with `taken_back`, only where it matches that release.
+def discard_all_changes(
+    *, only: Collection[CopyChange] | None = None, seen: str, by: str, at: datetime
+) -> list[CopyChange]:
+    """Set the draft to the live release, or only the entries of some changes, and return what changed.
 
     `seen` is the stamp of the changes that the user saw. Raises draft.DraftChanged, draft.NothingToChange and
     draft.DraftRefused.
     """
-    unpublished = find_unpublished_changes(taken_back)
+    unpublished = find_unpublished_changes()
     if unpublished is None:
         raise draft.NothingToChange("Nothing is live yet.")
     if seen != unpublished.seen:
         raise draft.DraftChanged("The draft or the live release has changed since you saw this page. Choose again.")
-    chosen = unpublished.changes if taken_back is None else unpublished.from_release
+    chosen = unpublished.changes if only is None else only
     content = set_entries(unpublished.draft_content, unpublished.live_content, chosen)
     version = seen.partition(".")[0]
     return draft.write_snapshot(content, whole=True, by=by, at=at, note=NOTE, seen=version)
+
+
+def select_own(changes: Sequence[CopyChange], *, name: str) -> list[CopyChange]:
+    """Return the changes of entries that nobody but this person has changed since they were live."""
+    editors = history.list_editors(since=stored_releases.load_freeze_times()[1])
+    return [each for each in changes if editors.get((each.kind, each.name)) == [name]]
 
 
 def _select_matching(changes: Sequence[CopyChange], release: Release, content: Snapshot) -> list[CopyChange]:
@@ -163,7 +171,7 @@ def load_for_draft(release: Release, draft_content: Snapshot) -> Snapshot:
     return {**content, "vocabulary": cast("list[VocabularyEntry]", shipped)}
 
 
-def set_entries(content: Snapshot, source: Snapshot, chosen: Sequence[CopyChange]) -> Snapshot:
+def set_entries(content: Snapshot, source: Snapshot, chosen: Collection[CopyChange]) -> Snapshot:
     """Return the content with the chosen entries as they are in the source, or without those that it lacks."""
     lists = {}
     for kind, copy_kind in COPY_KINDS.items():

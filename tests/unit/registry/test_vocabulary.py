@@ -310,7 +310,7 @@ def test_release_without_vocabulary_stands_for_the_shipped_one_in_the_draft(way:
         unpublished = restore.find_unpublished_changes()
         assert unpublished
         assert {change.name for change in unpublished.changes} == {"entity/task", "entity/page"}
-        restore.discard_all_changes(taken_back=None, seen=unpublished.seen, by="ann", at=at)
+        restore.discard_all_changes(seen=unpublished.seen, by="ann", at=at)
 
     assert not Vocabulary.objects.filter(pk=own.pk).exists()
     assert snapshot.snapshot_draft() == loaded

@@ -132,3 +132,24 @@ def test_review_leads_to_discarding_all_and_back(admin_client: Client, published
     assert f'href="{url}">Discard the change</a>' in read_text(review)
     assert f'href="{review_url}">Keep the draft' in read_text(page)
     assert done.headers["Location"] == review_url
+
+
+def test_an_editor_discards_own_changes_and_keeps_those_of_others(admin_client: Client, published: Release) -> None:
+    change_row(Group.objects.get(path="onto"), summary="By ann")
+    change_row(Op.objects.get(), summary="By admin", by="admin")
+    url = reverse("admin:registry_release_discard_all")
+
+    page = admin_client.get(url)
+    admin_client.post(url, {"seen": page.context["seen"], "discard": "own"})
+
+    assert "Discard only your change" in read_text(page)
+    assert (Group.objects.get(path="onto").summary, Op.objects.get().summary) == ("By ann", "Add onto.task.add")
+    assert "Discard only your" not in read_text(admin_client.get(url))
+
+
+def test_an_entry_that_somebody_else_changed_too_is_not_ones_own(admin_client: Client, published: Release) -> None:
+    change_row(Op.objects.get(), summary="By ann")
+    change_row(Op.objects.get(), summary="By admin", by="admin")
+    change_row(Group.objects.get(path="onto"), summary="By admin", by="admin")
+
+    assert admin_client.get(reverse("admin:registry_release_discard_all")).context["own"] == 1

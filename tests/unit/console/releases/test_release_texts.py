@@ -46,7 +46,7 @@ def test_published_release_can_be_watched_and_rolled_back(admin_client: Client, 
     make_op("onto.task.copy")
     admin_client.post(url, {"step": "select", "change": ["op:onto.task.add"]})
     page = admin_client.get(url)
-    assert "Discard all 2 changes</a>" in read_text(page)
+    assert "Discard changes…</a>" in read_text(page)
 
     form = {"seen": page.context["review"].seen, "note": "Words"}
     told = read_text(admin_client.post(url, form, follow=True))
