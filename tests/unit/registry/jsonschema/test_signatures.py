@@ -204,8 +204,10 @@ def test_any_publishable_schema_can_be_rendered(schema: Any) -> None:
 
     assert required >= set(schema.get("required", []))
     assert named >= required | set(schema.get("properties", {}))
-    assert set(signatures.format_arguments(schema)) == set(signatures.format_arguments(schema, fold=True)) == named
-    assert {entry["name"] for entry in signatures.describe_arguments(schema)} == named
+    others = {signatures.OTHERS}  # of a schema that says that there may be more
+    assert set(signatures.format_arguments(schema)) - others == named - others
+    assert set(signatures.format_arguments(schema, fold=True)) - others == named - others
+    assert {entry["name"] for entry in signatures.describe_arguments(schema)} - others == named - others
     assert set(signatures.build_usage_args(schema, {})) == required
     for name in named:
         assert signatures.describe_argument(schema, name)["name"] == name
