@@ -43,7 +43,7 @@ def _count_changes(changes: Sequence[CopyChange]) -> str:
 
 
 def label_discarding(differences: Sequence[EntryDifference], count: int, *, user: str) -> str:
-    """Return the label of the button that discards changes. If they are not all the user's, its page offers a choice."""
+    """Return the label of the button that discards changes. If not all are the user's, its page offers a choice."""
     editors = {name for each in differences for name in each.editors or ("",)}
     is_own = len(differences) == count and editors == {user}
     if not is_own:
