@@ -100,7 +100,10 @@ def execute(
 def reject_call(error: GatewayError, *, name: str, caller: Caller, trace: Trace, catalog: Catalog) -> EnvelopeResponse:
     """Return the response to a call that failed before it could start, and record its event."""
     call = ParsedCall(caller=caller, trace=trace, catalog=catalog, name=name, op=catalog.find_op(name))
-    return _name_ops(_answer_failure(call, error), call)
+    with spans.start_tool_span(caller, trace) as span:
+        answer = _answer_failure(call, error)
+        spans.end_tool_span(span, answer, caller=caller, trace=trace, op=call.op, args={})
+    return _name_ops(answer, call)
 
 
 def _name_ops(answer: EnvelopeResponse, call: ParsedCall) -> EnvelopeResponse:

@@ -176,3 +176,12 @@ def test_headers_are_sent_to_the_collector(api: Api, collector: Collector, setti
 
     assert "\r\nauthorization: bearer hunter2\r\n" in collector.heads[0].lower()
     assert collector.heads[0].startswith("POST /v1/traces ")
+
+
+def test_entry_that_cannot_start_is_recorded(api: Api, collector: Collector) -> None:
+    send_batch(api, LIST, {**LIST, "args": {"cursor": {"$result": "0#/result/nothing"}}})
+
+    failed = [span for span in collector.read() if span.status.code == 2]
+    assert [(span.name, read_attributes(span)["error.type"]) for span in failed] == [
+        ("execute_tool onto.task.list", "result_missing")
+    ]
