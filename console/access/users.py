@@ -162,7 +162,7 @@ class AccountAdmin(SignInMixin, UserAdmin[User], AuditedAdmin):
     )
     readonly_fields = ("second_factors", "sessions")
 
-    list_display = ["username", "roles", "last_sign_in", "may_sign_in", "email"]
+    list_display = ["user_name", "roles", "last_sign_in", "may_sign_in", "email"]
     list_filter = ["groups", "is_staff", "is_superuser", "is_active"]
     add_fieldsets = [
         *UserAdmin.add_fieldsets,
@@ -175,6 +175,10 @@ class AccountAdmin(SignInMixin, UserAdmin[User], AuditedAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
         return super().get_queryset(request).prefetch_related("groups")
+
+    @admin.display(description="User name", ordering="username")
+    def user_name(self, user: User) -> str:
+        return user.username
 
     @admin.display(description="Roles")
     def roles(self, user: User) -> str:

@@ -58,6 +58,7 @@ def _describe_taken(effect: RolloutImpact) -> Iterator[str]:
 def _describe_move(effect: RolloutImpact, move: VariantChange) -> Iterator[str]:
     verb = "moves" if move.count == 1 else "move"
     names = name_variants([move.before, move.after])
+    names |= {LIVE: "the live release"}
     transition = f"from {names[move.before]} to {names[move.after]}"
     yield f"{move.count:,} of {_describe_users(effect.seen)} {verb} {transition}."
     if effect.flag == FlagKey.SURFACE:

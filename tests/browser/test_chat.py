@@ -43,7 +43,7 @@ LONG_MESSAGES = 300
 READER = "reader"  # who has a long conversation
 HISTORIAN = "historian"  # who has conversations of many days
 NOW = datetime(2030, 3, 15, 14, tzinfo=UTC)  # of the historian: 10:00 in New York
-GUESTS = 25
+GUESTS = 40  # at least one for each test
 
 
 class ChatSite(NamedTuple):

@@ -123,7 +123,7 @@ def test_delete_action_shows_the_effect_of_all_cohorts(admin_client: HttpClient)
     page = unescape(admin_client.post(reverse("admin:analytics_cohort_changelist"), selected).content.decode())
 
     assert f"{count_within(25)} of last week's 100 users move from gateway to legacy." in page
-    assert "100 of last week's 100 users move from r1 to live." in page
+    assert "100 of last week's 100 users move from r1 to the live release." in page
     admin_client.post(reverse("admin:analytics_cohort_changelist"), selected | {"post": "yes"})
     assert not Cohort.objects.exists()
 
@@ -155,7 +155,7 @@ def test_effect_of_another_release_counts_ops_with_different_copy(admin_client: 
 
     text = preview_effect(admin_client, flag=FlagKey.RELEASE, variant=before, percentage="100")
 
-    assert "100 of last week's 100 users move from live to r1." in text
+    assert "100 of last week's 100 users move from the live release to r1." in text
     assert "3 ops have different copy." in text
 
 
