@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections.abc import Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any
@@ -49,17 +50,22 @@ class RunningCall:
                 self.call.changed.wait((deadline.at if watcher is None else min(deadline.at, next_look)) - now)
                 self.call.changed.clear()
 
-    def answer(self, given: UserAnswer) -> None:
-        """Give a call that waits the answer of its user."""
+    def answer(self, given: Mapping[str, UserAnswer]) -> None:
+        """Give a call that waits the answers of its user, by the names of the questions."""
         asyncio.run_coroutine_threadsafe(self._answer(given), session_pool.get_loop()).result(GRACE_SECONDS)
 
-    async def _answer(self, given: UserAnswer) -> None:
+    async def _answer(self, given: Mapping[str, UserAnswer]) -> None:
         self.call.answer(given)
 
     def describe_outcome(self) -> dict[str, Any]:
         """Return how the call ended or what it asks, as JSON, for another process."""
         call = self.call
-        outcome: dict[str, Any] = {"is_late": call.is_late, "progress": call.progress, "unsupported": call.unsupported}
+        outcome: dict[str, Any] = {
+            "is_late": call.is_late,
+            "is_changed": call.is_changed,
+            "progress": call.progress,
+            "unsupported": call.unsupported,
+        }
         if call.is_waiting:
             outcome["questions"] = {name: question.as_dict() for name, question in call.questions.items()}
         elif call.result is not None:

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import threading
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any
@@ -54,8 +55,9 @@ _RESULT: TypeAdapter[CallToolResult | InputRequiredResult] = TypeAdapter(CallToo
 class McpToolCall:
     """A call of a tool. Exactly one of the last members is set once it has ended, `error` besides others.
 
-    A call at a program can wait for the user while it runs. Over HTTP up to 2025-11-25 it cannot: the stream would have
-    to stay open, so its questions are declined.
+    A call at a program can wait for the user while it runs, and always does: another process has another program, which
+    does not know what was asked. Over HTTP up to 2025-11-25 it cannot: the stream would have to stay open, so its
+    questions are declined.
     """
 
     tool: str
@@ -77,12 +79,12 @@ class McpToolCall:
     progress: dict[str, float] | None = None  # the last progress that the server reported: done and, if known, total
     message: str = ""  # what the server said last, in its log or with its progress
     changed: threading.Event = field(default_factory=threading.Event)  # wakes the thread that waits for the call
-    _answer: asyncio.Future[UserAnswer] | None = None
+    _answers: asyncio.Future[Mapping[str, UserAnswer]] | None = None
 
     @property
     def is_waiting(self) -> bool:
         """Whether the call runs and waits for the user."""
-        return self._answer is not None and not self._answer.done()
+        return self._answers is not None and not self._answers.done()
 
     @property
     def needs_input(self) -> bool:
@@ -132,23 +134,28 @@ class McpToolCall:
             self.was_declined = True
             return ElicitResult(action="decline")
         try:
-            self.questions = {ONLY_QUESTION: questions.read_question(params)}
+            asked = {ONLY_QUESTION: questions.read_question(params)}
         except UnsupportedQuestion as problem:
             self.unsupported = str(problem)
             return ErrorData(code=mcp_types.INVALID_PARAMS, message="The question cannot be shown to the user.")
-        self._answer = asyncio.get_running_loop().create_future()
+        return questions.to_result((await self.wait_for_user(asked))[ONLY_QUESTION])
+
+    async def wait_for_user(self, asked: dict[str, UserQuestion]) -> Mapping[str, UserAnswer]:
+        """Return the user's answers by the names of the questions. Too late, all are cancelled. Runs on the loop."""
+        self.questions = asked
+        self._answers = asyncio.get_running_loop().create_future()
         self.changed.set()
         try:
-            return questions.to_result(await asyncio.wait_for(self._answer, EXPIRES_IN))
+            return await asyncio.wait_for(self._answers, EXPIRES_IN)
         except TimeoutError:
-            return ElicitResult(action="cancel")
+            return dict.fromkeys(asked, UserAnswer("cancel"))
         finally:
-            self._answer, self.questions = None, {}
+            self._answers, self.questions = None, {}
 
-    def answer(self, given: UserAnswer) -> None:
-        """Go on with a call that waits for the user. Runs on the event loop."""
-        if self._answer is not None and not self._answer.done():
-            self._answer.set_result(given)
+    def answer(self, given: Mapping[str, UserAnswer]) -> None:
+        """Go on with a call that waits for the user, with the answer to each question. Runs on the event loop."""
+        if self._answers is not None and not self._answers.done():
+            self._answers.set_result(given)
 
     def note_message(self, text: Any) -> None:
         """Take a message of the server's log."""
@@ -169,6 +176,9 @@ async def run(call: McpToolCall, config: ConnectionConfig, owner: ClientSubject 
             try:
                 with session.listen(call):
                     await _call_in_session(call, session, config)
+                    while call.can_wait and call.questions and not call.unsupported:
+                        call.given = GivenAnswers(await call.wait_for_user(call.questions), call.state)
+                        await _call_in_session(call, session, config)
             except Exception:
                 if not call.is_callers:
                     session.close()  # the server may have forgotten it; the next call opens another one

@@ -11,7 +11,7 @@ from core.database.connections import return_connection
 from core.http.async_client import AsyncCall
 from core.server.thread_pool import lend_thread
 from gateway.contracts.errors import GatewayError
-from gateway.contracts.user_questions import GivenAnswers, InputRequired, UserAnswer, UserQuestion
+from gateway.contracts.user_questions import GivenAnswers, InputRequired, UserQuestion
 from gateway.credentials import end_user_settings
 from gateway.executors.base import UpstreamCall, UpstreamResponse
 from gateway.executors.mcp import call_errors, definition_check, running_calls, tool_result, waiting_calls
@@ -132,7 +132,7 @@ def _start_or_continue(work: UpstreamCall, prepared: PreparedTool) -> RunningCal
     if answers is not None and answers.waiting_call:
         running = waiting_calls.take(answers.waiting_call)
         if running is not None:
-            running.answer(_get_only_answer(answers))
+            running.answer(answers.answers)
         return running
     is_shared = prepared.config.has_shared_sessions and not end_user_settings.uses_own_keys(prepared.config)
     owner = None if is_shared else work.client_subject
@@ -147,7 +147,7 @@ def _answer_elsewhere(work: UpstreamCall, prepared: PreparedTool) -> McpToolCall
     call, answers = _build_call(prepared, None), work.answers
     call.was_opened = call.was_called = call.exchange.is_sent = True
     try:
-        outcome = waiting_calls.relay_answer(answers.waiting_call, _get_only_answer(answers), work.deadline)  # type: ignore[arg-type, union-attr]  # only calls with answers wait
+        outcome = waiting_calls.relay_answers(answers.waiting_call, answers.answers, work.deadline)  # type: ignore[arg-type, union-attr]  # only calls with answers wait
     except CallEnded:
         raise call_errors.build_ended_error(is_write=prepared.is_write) from None
     except TimeoutError:
@@ -156,16 +156,13 @@ def _answer_elsewhere(work: UpstreamCall, prepared: PreparedTool) -> McpToolCall
     if "questions" in outcome:
         questions = {name: UserQuestion(**each) for name, each in outcome["questions"].items()}
         raise InputRequired(questions, waiting_call=outcome["waiting_call"])
-    call.is_late, call.progress, call.unsupported = outcome["is_late"], outcome["progress"], outcome["unsupported"]
+    call.is_late, call.is_changed = outcome["is_late"], outcome["is_changed"]
+    call.progress, call.unsupported = outcome["progress"], outcome["unsupported"]
     if "result" in outcome:
         call.result = CallToolResult.model_validate(outcome["result"])
     elif "error" in outcome:
         call.error = MCPError(*outcome["error"])
     return call
-
-
-def _get_only_answer(answers: GivenAnswers) -> UserAnswer:
-    return next(iter(answers.answers.values()))
 
 
 def _build_call(prepared: PreparedTool, answers: GivenAnswers | None) -> McpToolCall:

@@ -8,6 +8,8 @@ takes it from there, and leaves the outcome in the same way.
 import secrets
 import threading
 import time
+from collections.abc import Mapping
+from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -47,13 +49,14 @@ def take(id: str) -> "RunningCall | None":
         return _waiting.pop(id, None)
 
 
-def relay_answer(id: str, answer: UserAnswer, deadline: Deadline) -> dict[str, Any]:
+def relay_answers(id: str, answers: Mapping[str, UserAnswer], deadline: Deadline) -> dict[str, Any]:
     """Answer a call that waits in another process, and return its outcome, as `RunningCall.describe_outcome` has it.
 
     Raises CallEnded if no process takes the answer, TimeoutError if the call does not end in time.
     """
     rows = PendingInput.objects.filter(waiting_call=digest_secret(id))
-    told = {"action": answer.action, "content": answer.content, "milliseconds": deadline.get_remaining_ms()}
+    given = {name: asdict(each) for name, each in answers.items()}
+    told = {"answers": given, "milliseconds": deadline.get_remaining_ms()}
     if not rows.update(answer=_seal(told, id), outcome=""):
         raise CallEnded
     while time.monotonic() < deadline.at:
@@ -85,7 +88,7 @@ def deliver_when_due() -> None:
 
 def _finish(running: "RunningCall", id: str, told: dict[str, Any]) -> None:
     """Go on with a call, and store how it ended."""
-    running.answer(UserAnswer(told["action"], told["content"]))
+    running.answer({name: UserAnswer(**each) for name, each in told["answers"].items()})
     running.wait(Deadline.after(milliseconds=told["milliseconds"]), None)
     outcome = running.describe_outcome()
     if running.call.is_waiting:

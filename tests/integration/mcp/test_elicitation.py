@@ -22,7 +22,7 @@ from mcp_types import (
 
 from analytics.events import event_log
 from analytics.events.models import OperationEvent
-from gateway.executors.mcp import tool_runner, waiting_calls
+from gateway.executors.mcp import session_pool, tool_runner, waiting_calls
 from gateway.models import IdempotencyRecord, PendingInput
 from tests.support.clients.api import Api, assert_refused
 from tests.support.loops import for_each
@@ -56,9 +56,12 @@ def asking(live_catalog: object, mcp_upstream: McpUpstream) -> McpUpstream:
 
 
 @pytest.fixture
-def program(live_catalog: object, mcp_upstream: McpUpstream, settings: Any, tmp_path: Path) -> Iterator[Path]:
-    """Publish the tools of a program that asks its user while a call runs. Yield its folder."""
-    with publish_asking_program(mcp_upstream, settings, tmp_path) as folder:
+def program(
+    live_catalog: object, mcp_upstream: McpUpstream, settings: Any, tmp_path: Path, request: pytest.FixtureRequest
+) -> Iterator[Path]:
+    """Publish the tools of a program that asks its user, by the given version of the protocol. Yield its folder."""
+    version = getattr(request, "param", "2025-06-18")
+    with publish_asking_program(mcp_upstream, settings, tmp_path, version=version) as folder:
         yield folder
 
 
@@ -288,8 +291,12 @@ def test_question_on_an_open_stream_is_declined_with_a_remark(live_catalog: obje
     server.stop()
 
 
-def test_program_that_asks_while_the_call_runs_goes_on(api: Api, program: Path) -> None:
+@pytest.mark.parametrize("program", ["2025-06-18", "2026-07-28"], indirect=True)
+def test_program_that_asks_while_the_call_runs_goes_on(
+    api: Api, program: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     question = ask(api, WRITE, args={"text": "twice"}, idempotency_key="k1")
+    monkeypatch.setattr(session_pool, "_sessions", {})  # a new call would start another program
     assert question["message"] == "Who is it for?"
 
     assert_refused(answer(api, question["token"], content={"name": "A"}), 400, "invalid_answer")
@@ -312,12 +319,13 @@ def test_call_that_is_quick_or_of_no_mcp_server_needs_no_polling(api: Api, askin
     assert again["meta"]["replayed"] is True
 
 
+@pytest.mark.parametrize("program", ["2025-06-18", "2026-07-28"], indirect=True)
 @pytest.mark.django_db(transaction=True)
 def test_call_that_waits_in_another_process_is_answered_through_its_row(
     api: Api, program: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     question = ask(api, WRITE, args={"text": "twice"})
-    elsewhere = SimpleNamespace(take=lambda _: None, keep=waiting_calls.keep, relay_answer=waiting_calls.relay_answer)
+    elsewhere = SimpleNamespace(take=lambda _: None, keep=waiting_calls.keep, relay_answers=waiting_calls.relay_answers)
     monkeypatch.setattr(tool_runner, "waiting_calls", elsewhere)  # as in a process that did not start the program
     stop = threading.Event()
 

@@ -17,7 +17,7 @@ from mcp_types import (
 
 from registry.catalog import connections
 from registry.models import Connection
-from tests.support.upstreams.mcp_upstream import NAME, McpUpstream, close_sessions, publish_tools
+from tests.support.upstreams.mcp_upstream import NAME, McpUpstream, approve, close_sessions, publish_tools
 
 STATE = "opaque-state-of-the-service"
 NAME_FORM = {
@@ -31,12 +31,15 @@ NAME_FORM = {
     "required": ["name"],
 }
 
-# A program without the SDK, which takes a second to load. The protocol is that of 2025-06-18. `write` asks its user
-# before it answers; `read` reports progress and ends when it is cancelled, or after `text` seconds.
+# A program without the SDK, which takes a second to load. The protocol is that of 2025-06-18, or 2026-07-28 if the
+# command names it: then only the program that asked takes the answer. `write` asks its user before it answers; `read`
+# reports progress and ends when it is cancelled, or after `text` seconds.
 PROGRAM = """
 import json, os, sys, threading, time
 lock, answers, cancelled, next_id = threading.Lock(), {}, set(), iter(range(1000, 10**6))
 schema = {"type": "object", "properties": {"text": {"type": "string"}}}
+form = {"type": "object", "properties": {"name": {"type": "string", "minLength": 2}}, "required": ["name"]}
+is_modern, state = sys.argv[2] == "2026-07-28", os.urandom(8).hex()
 tools = [{"name": name, "description": f"About {name}.", "inputSchema": schema} for name in ("read", "write")]
 
 def send(message):
@@ -50,9 +53,25 @@ def ask(params):
     done.wait()
     return answers[id][1]
 
+def call_again(id, params):
+    given, is_second = params.get("inputResponses") or {}, params.get("requestState") == state + "2"
+    if given and params.get("requestState") not in (state, state + "2"):
+        send({"id": id, "error": {"code": -32602, "message": "Invalid or expired requestState"}})
+    elif not given or (params["arguments"].get("text") == "twice" and not is_second):
+        question = {"message": "And where to?" if given else "Who is it for?", "mode": "form", "requestedSchema": form}
+        asked = {"it": {"method": "elicitation/create", "params": question}}
+        back = state + "2" if given else state
+        send({"id": id, "result": {"resultType": "input_required", "inputRequests": asked, "requestState": back}})
+    else:
+        text = given["it"]["action"] + " " + str((given["it"].get("content") or {}).get("name"))
+        content = [{"type": "text", "text": f"{text} in {os.getpid()}"}]
+        send({"id": id, "result": {"resultType": "complete", "content": content}})
+
 def call(id, params):
+    if params["name"] == "write" and is_modern:
+        call_again(id, params)
+        return
     if params["name"] == "write":
-        form = {"type": "object", "properties": {"name": {"type": "string", "minLength": 2}}, "required": ["name"]}
         answer = ask({"message": "Who is it for?", "requestedSchema": form})
         if params["arguments"].get("text") == "twice" and answer["action"] == "accept":
             answer = ask({"message": "And where to?", "requestedSchema": form})
@@ -79,12 +98,16 @@ for line in sys.stdin:
         waiting[0].set()
     elif method == "notifications/cancelled":
         cancelled.add(params.get("requestId"))
+    elif method == "server/discover" and is_modern:
+        result = {"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}, "resultType": "complete"}
+        send({"id": message["id"], "result": result | {"ttlMs": 0, "cacheScope": "private"}})
     elif method == "initialize":
         server = {"name": "asking", "version": "1"}
         result = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": server}
         send({"id": message["id"], "result": result})
     elif method == "tools/list":
-        send({"id": message["id"], "result": {"tools": tools}})
+        more = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"} if is_modern else {}
+        send({"id": message["id"], "result": {"tools": tools} | more})
     elif method == "tools/call":
         threading.Thread(target=call, args=(message["id"], params), daemon=True).start()
     elif "id" in message:
@@ -92,21 +115,24 @@ for line in sys.stdin:
 """
 
 
-def get_asking_command(folder: Path) -> list[str]:
+def get_asking_command(folder: Path, version: str = "2025-06-18") -> list[str]:
     """Return the command of the program. It writes into the file `cancelled` of the folder if a call is cancelled."""
     file = folder / "asking_server.py"
     file.write_text(PROGRAM)
-    return [sys.executable, str(file), str(folder / "cancelled")]
+    return [sys.executable, str(file), str(folder / "cancelled"), version]
 
 
 @contextmanager
-def publish_asking_program(server: McpUpstream, settings: Any, folder: Path) -> Iterator[Path]:
+def publish_asking_program(
+    server: McpUpstream, settings: Any, folder: Path, *, version: str = "2025-06-18"
+) -> Iterator[Path]:
     """Publish the tools of the program, which starts with their first call. `server` lists the same definitions."""
     server.add_tool("read")
     server.add_tool("write")
     publish_tools(server)
-    settings.GATEWAY_MCP_COMMANDS = {"asking": get_asking_command(folder)}
+    settings.GATEWAY_MCP_COMMANDS = {"asking": get_asking_command(folder, version)}
     Connection.objects.filter(name=NAME).update(transport="stdio", command="asking", base_url="")
+    approve(server)
     connections.clear_connections()
     try:
         yield folder
