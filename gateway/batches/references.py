@@ -118,8 +118,11 @@ class _ReferenceResolver:
         return self.look_up_result(reference, path)
 
     def look_up_result(self, reference: ResultReference, path: str) -> Any:
-        envelope = self._envelopes[reference.index]
-        return self._find(envelope, reference.pointer, path, f"The answer of entry {reference.index}")
+        owner = f"The answer of entry {reference.index}"
+        if reference.index not in self._envelopes:
+            self.errors.append(FieldError(path, "result_missing", f"{owner} is not there."))
+            return None
+        return self._find(self._envelopes[reference.index], reference.pointer, path, owner)
 
     def _find(self, document: Any, pointer: str, path: str, owner: str) -> Any:
         try:

@@ -79,9 +79,10 @@ export class Transcript {
     const response = await fetch(location.href);
     const page = new DOMParser().parseFromString(await response.text(), "text/html");
     const transcript = page.getElementById("transcript");
-    if (transcript) this.element.replaceChildren(...transcript.children);
-    else location.reload(); // signed out, or deleted
-    showForms(this.element);
+    if (transcript) {
+      this.element.replaceChildren(...transcript.children);
+      showForms(this.element);
+    } else location.reload(); // signed out, or deleted
   }
 
   /** Take back what was added for a message that was refused. */
