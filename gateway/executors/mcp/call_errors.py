@@ -8,6 +8,7 @@ from typing import Any
 
 import mcp_types
 from mcp.shared.exceptions import MCPError
+from mcp_types import CONNECTION_CLOSED, REQUEST_TIMEOUT
 
 from core.http.errors import OutgoingError, Unreachable
 from gateway.contracts.errors import (
@@ -21,7 +22,7 @@ from gateway.contracts.errors import (
 )
 from gateway.executors.mcp.definition_check import UnknownProgram
 from gateway.executors.mcp.session_pool import TooManySessions
-from gateway.executors.mcp.tool_call import McpToolCall
+from gateway.executors.mcp.tool_call import BROKEN_RESULT, McpToolCall
 from gateway.executors.remote import errors
 from gateway.executors.remote.errors import (
     SAID,
@@ -34,6 +35,7 @@ from registry.catalog.connections import ConnectionConfig
 from registry.text import cleanup
 
 MAX_SAID = 1_000  # characters of what a server said
+_SDK_CODES = frozenset({CONNECTION_CLOSED, REQUEST_TIMEOUT})  # no server sends these
 NOTHING_DONE = "Nothing was done; tell the administrator."
 
 
@@ -77,9 +79,11 @@ def to_api_error(call: McpToolCall, config: ConnectionConfig, *, is_write: bool)
         return _build_status_error(call, config, is_write=is_write)
     if call.is_callers and isinstance(call.error, MCPError):
         return _build_callers_error(call.error)
-    if is_write and call.was_sent:
-        return build_outcome_unknown_error()
-    return _build_failure(call, is_write=is_write)
+    said = _read_error(call)
+    is_unknown = is_write and call.was_sent
+    error = build_outcome_unknown_error() if is_unknown else _build_failure(call, said, is_write=is_write)
+    error.details |= _describe(said)
+    return error
 
 
 def build_ended_error(*, is_write: bool) -> GatewayError:
@@ -115,7 +119,15 @@ def _build_status_error(call: McpToolCall, config: ConnectionConfig, *, is_write
     return build_denied_error(status, config, {})
 
 
-def _build_failure(call: McpToolCall, *, is_write: bool) -> GatewayError:
+def _read_error(call: McpToolCall) -> str:
+    """Return what the server said in an error of the protocol; "" if the error is ours or the SDK's."""
+    error = call.error
+    if not isinstance(error, MCPError) or not call.was_called or call.exchange.status >= 400:
+        return ""
+    return "" if error.code in _SDK_CODES or error.message == BROKEN_RESULT else error.message
+
+
+def _build_failure(call: McpToolCall, said: str, *, is_write: bool) -> GatewayError:
     if call.exchange.error is not None:
         error: OutgoingError = call.exchange.error
         error.was_sent = call.was_sent
@@ -128,6 +140,8 @@ def _build_failure(call: McpToolCall, *, is_write: bool) -> GatewayError:
     if isinstance(call.error, OSError):
         return errors.convert_transport_error(Unreachable(), is_write=is_write)
     message = f"The server cannot be used: its answers do not follow MCP. {NOTHING_DONE}"
+    if said:
+        message = f"The server answered with an error; {SAID}"
     error_class = UpstreamUnreachableError if is_write else InternalError
     return error_class(message, status=502, reason="upstream_broken", retryable=False)
 

@@ -47,6 +47,7 @@ NOT_CALLED_STATUSES = frozenset({401, 404})  # other credentials are needed; the
 CALLERS_CODES = frozenset({mcp_types.INVALID_PARAMS, mcp_types.METHOD_NOT_FOUND})
 NOT_OPENED = (UnknownProgram, TooManySessions)  # why no session was opened, for reasons of ours
 MAX_MESSAGE = 200  # characters of what a server says of its progress
+BROKEN_RESULT = "The result does not follow the protocol."
 ONLY_QUESTION = "question"  # the name of one that has none
 _RESULT: TypeAdapter[CallToolResult | InputRequiredResult] = TypeAdapter(CallToolResult | InputRequiredResult)
 
@@ -217,7 +218,7 @@ async def _call_in_session(call: McpToolCall, session: McpSession, config: Conne
             CallToolRequest(params=params), _RESULT, progress_callback=_follow_progress(call, session)
         )
     except ValidationError as error:
-        raise MCPError(mcp_types.INTERNAL_ERROR, "The result does not follow the protocol.") from error
+        raise MCPError(mcp_types.INTERNAL_ERROR, BROKEN_RESULT) from error
     except MCPError as error:
         if error.code != mcp_types.URL_ELICITATION_REQUIRED:
             raise

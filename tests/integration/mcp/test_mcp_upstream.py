@@ -11,7 +11,15 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from mcp.shared.exceptions import MCPError
-from mcp_types import INVALID_PARAMS, CallToolResult, ImageContent, ResourceLink, TextContent, ToolAnnotations
+from mcp_types import (
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    CallToolResult,
+    ImageContent,
+    ResourceLink,
+    TextContent,
+    ToolAnnotations,
+)
 
 from analytics.events import event_log
 from analytics.events.models import OperationEvent
@@ -292,6 +300,15 @@ def test_status_of_the_server_is_told(api: Api, notes: McpUpstream, status: int,
     notes.status = status
 
     assert_refused(api.post("exec", {"op": READ}), answered, reason)
+
+
+def test_error_of_the_server_is_told_though_the_outcome_is_unknown(api: Api, notes: McpUpstream) -> None:
+    notes.handlers["read"] = notes.handlers["write"] = Mock(side_effect=MCPError(-32050, "no back-channel"))
+
+    read = assert_refused(api.post("exec", {"op": READ}), 502, "upstream_broken")
+    assert read["message"] == "The server answered with an error; details.upstream has what it said."
+    write = assert_refused(api.post("exec", {"op": WRITE}), 504, "outcome_unknown")
+    assert read["details"]["upstream"] == write["details"]["upstream"] == {"message": "no back-channel"}
 
 
 def test_answer_over_the_limit_is_refused(api: Api, notes: McpUpstream) -> None:
