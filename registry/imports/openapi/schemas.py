@@ -94,11 +94,22 @@ def merge_parts(parts: list[Schema]) -> Schema:
     merged: Schema = {}
     others: list[Schema] = []
     for part in parts:
+        if choices := _intersect_choices(merged.get("enum"), part.get("enum")):  # only what both parts accept
+            merged, part = {**merged, "enum": choices}, {**part, "enum": choices}
         if any(key in merged and merged[key] != value for key, value in part.items() if key != "description"):
             others.append(part)
         else:
             merged |= part
     return merged | {"allOf": [*merged.get("allOf", ()), *others]} if others else merged
+
+
+def _intersect_choices(first: Any, second: Any) -> list[Any]:
+    """Return the values of an enum that another one has, too. Empty if one is missing, or has lists or objects."""
+    lists = [each if isinstance(each, list) else [] for each in (first, second)]
+    if not all(isinstance(value, str | int | float | None) for each in lists for value in each):
+        return []
+    known = {(isinstance(value, bool), value) for value in lists[1]}  # in Python, True is 1
+    return [value for value in lists[0] if (isinstance(value, bool), value) in known]
 
 
 def _apply_discriminator(schema: Schema, keyword: str, branches: list[Schema]) -> list[Schema]:

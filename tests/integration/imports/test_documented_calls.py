@@ -234,6 +234,21 @@ def test_all_parts_of_a_property_hold() -> None:
     clash = describe_post({"allOf": [sizes, {"properties": {"size": {"enum": ["M", "L"]}}}]})
     with pytest.raises(Refused):
         send(clash, size="S")
+    assert read_operation(clash).mapped.schema["properties"]["size"]["enum"] == ["M"]  # S and L are never accepted
+
+
+@pytest.mark.parametrize(("first", "second"), [([1, 2], [True, 2]), ([1, 2], [2, 2.5]), ([None, "a", 2], [2, "b"])])
+def test_choices_in_two_parts_are_those_that_both_have(first: list[Any], second: list[Any]) -> None:
+    parts = [{"properties": {"size": {"enum": values}}} for values in (first, second)]
+
+    assert read_operation(describe_post({"allOf": parts})).mapped.schema["properties"]["size"]["enum"] == [2]
+
+
+def test_choices_of_two_parts_without_a_common_value_both_hold() -> None:
+    parts = [{"properties": {"size": {"enum": values}}} for values in (["S"], ["M"])]
+    for size in ("S", "M"):
+        with pytest.raises(Refused):
+            send(describe_post({"allOf": parts}), size=size)
 
 
 def test_required_property_that_is_not_described_is_an_argument() -> None:
