@@ -173,10 +173,16 @@ def _get_value(instance: Any, path: list[str | int]) -> Any:
 
 
 def get_subschema(schema: Schema, path: list[str | int]) -> dict[str, Any]:
-    """Return the subschema for a path in the instance, following properties, items and $ref; {} if there is none."""
+    """Return the subschema for a path in the instance, {} if there is none.
+
+    Follows properties, additionalProperties, items and $ref.
+    """
     subschema: Any = schema
     for part in path:
         subschema = dialect.dereference(schema, subschema)
-        child = subschema.get("properties", {}).get(part) if isinstance(part, str) else subschema.get("items")
+        if isinstance(part, str):
+            child = subschema.get("properties", {}).get(part, subschema.get("additionalProperties"))
+        else:
+            child = subschema.get("items")
         subschema = child if isinstance(child, dict) else {}
     return dialect.dereference(schema, subschema)

@@ -102,6 +102,18 @@ def test_field_error_path_contains_a_name_of_digits(name: str) -> None:
     assert (error.path, error.code, error.expected) == (f"/lists/1/{name}", "type", "string")
 
 
+def test_type_of_members_that_users_name_is_told() -> None:
+    wanted = {"type": "object", "properties": {"n": {"type": "integer", "minimum": 1}}}
+    schema = {"type": "object", "properties": {"own": {"type": "string"}}, "additionalProperties": wanted}
+
+    errors = find_field_errors(SchemaValidator(schema), {"own": "a", "size": "b", "color": {"n": "c"}})
+
+    assert [(error.path, error.message) for error in errors] == [
+        ("/size", "size must be of type {n?: integer}."),
+        ("/color/n", "n must be of type integer."),
+    ]
+
+
 def test_all_field_errors_are_found() -> None:
     errors = find_field_errors(UPDATE.validator, {"title": 5, "priority": 9, "x": 1, "tags": [1, 2]})
 
