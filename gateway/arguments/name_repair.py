@@ -33,7 +33,8 @@ def correct_name(work: RepairWork, error: FieldError, holder: Any, name: str, sc
     if is_top and (unwrap(work, name) or _leave_out_own_project(work, error, name)):
         return True
     if is_top and (
-        _name_occurrence(work, error, name)
+        value_repair.nest_in_body(work, name)
+        or _name_occurrence(work, error, name)
         or _name_range(work, error, name)
         or _connect(work, error, name)
         or _choose_option(work, error, name)

@@ -21,6 +21,7 @@ ONE, LATER, ALL = "this", "following", "all"  # only that one, all later ones as
 STATE, FILTERING_ACTIONS = "state_key", ("list", "search", "shift")  # by state, an op of these chooses rows
 _ROW_NAME_ENDING = re.compile(r"_(?:id|title|name)\Z")
 _TITLE_ENDING = re.compile(r"_(?:title|name)\Z")
+REQUEST_BODY = "body"  # the argument that imported ops have for a body that is sent as a whole
 LABEL = "temp_id"  # of a row that a call creates; other arguments of the call use it as its name
 
 
@@ -272,6 +273,13 @@ def _nest(work: RepairWork, name: str) -> bool:
         message = f"{each} belongs in {name}."
         work.errors_by_path[f"/{each}"] = FieldError(f"/{each}", "unknown_argument", message)
     return True
+
+
+def nest_in_body(work: RepairWork, name: str) -> bool:
+    """Put args into the optional body of a request that has a member of this name. A required one is missing itself."""
+    if REQUEST_BODY not in work.op.arguments or REQUEST_BODY in work.args:
+        return False
+    return name in get_subschema(work.op.schema, [REQUEST_BODY]).get("properties", {}) and _nest(work, REQUEST_BODY)
 
 
 def take_kind(holder: dict[str, Any], name: str, schema: Schema) -> None:

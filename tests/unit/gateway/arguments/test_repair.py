@@ -213,3 +213,22 @@ def test_repaired_call_is_always_valid(args: dict[str, Any], context: UserContex
     call = repair_call(UPDATE, args, errors, build_help(context)).call
 
     assert call is None or not find_field_errors(UPDATE.validator, call["args"])
+
+
+@pytest.mark.parametrize(
+    ("sent", "expected"),
+    [
+        ({"title": "A", "size": 2, "dry_run": True}, {"body": {"title": "A", "size": 2}, "dry_run": True}),
+        ({"title": "A", "body": {"size": 2}}, None),  # what the model meant is not known
+        ({"zork": "A"}, None),
+    ],
+)
+def test_members_of_an_optional_body_are_put_into_it(sent: dict[str, Any], expected: dict[str, Any] | None) -> None:
+    members = {"title": {"type": "string"}, "size": {"type": "integer"}}
+    body = {"type": "object", "properties": members, "required": ["title"]}
+    arguments = {"body": body, "dry_run": {"type": "boolean"}}
+    op = build_op(schema={"type": "object", "properties": arguments, "additionalProperties": False})
+
+    call = repair_call(op, sent, find_field_errors(op.validator, sent), build_help()).call
+
+    assert (call and call["args"]) == expected
