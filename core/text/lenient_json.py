@@ -34,16 +34,17 @@ DEEP = f"What is nested more than {MAX_DEPTH} levels deep is shown as text."
 BAD_LINE = "Lines that are not JSON are shown as text."
 
 _BAD_CHARACTERS = re.compile("[\0\ud800-\udfff]")
+_SPACES = re.compile(r"\s*+")
 _GUARD = re.compile(  # before JSON, so that a page cannot load it as a script
-    r"""(?x)\s*+(?:
+    r"""(?x)(?:
       \)\]\}['"]?,? | while\s*\(\s*(?:1|true)\s*\)\s*;? | for\s*\(\s*;\s*;\s*\)\s*;?
       | throw\s[^;\n]{0,80};(?:[ ]*<[^>\n]{0,80}>)? | &&&START&&& | \{\}\s*&& | /\*[^*/]{0,40}\*/ | //[^\n]{0,80}\n
-    )\s*+"""
+    )"""
 )
 _CALLBACK = re.compile(  # JSONP
-    r"\s*+(?:/\*\*/\s*)?(?:typeof\s+[\w$.]{1,80}\s*===?\s*['\"]function['\"]\s*&&\s*)?[A-Za-z_$][\w$.\[\]]{0,80}\s*\("
+    r"(?:/\*\*/\s*)?(?:typeof\s+[\w$.]{1,80}\s*===?\s*['\"]function['\"]\s*&&\s*)?[A-Za-z_$][\w$.\[\]]{0,80}\s*\("
 )
-_CALLBACK_END = re.compile(r"\)\s*;?\s*\Z")
+_CALLBACK_END = re.compile(r"\)\s*+;?\s*+\Z")
 _BETWEEN_VALUES = re.compile(r"[\s\x1e]*")  # RFC 7464 begins each value with a record separator
 
 
@@ -240,13 +241,21 @@ def _strip_guard(text: str) -> str | None:
     """Return a text without what guards it against scripts; None if it has no guard."""
     start = 0
     for _ in range(MAX_GUARDS):
-        if (guard := _GUARD.match(text, start)) is None:
+        if (guard := _GUARD.match(text, _skip_spaces(text, start))) is None:
             break
         start = guard.end()
-    call = _CALLBACK.match(text, start)
+    begin = _skip_spaces(text, start)
+    start = begin if start else 0
+    call = _CALLBACK.match(text, begin)
     if call and (end := _CALLBACK_END.search(text, max(call.end(), len(text) - 80))):
         return text[call.end() : end.start()]
     return text[start:] if start else None
+
+
+def _skip_spaces(text: str, start: int) -> int:
+    """Return where the spaces end that begin at a place."""
+    spaces = _SPACES.match(text, start)
+    return spaces.end() if spaces else start
 
 
 def _is_exact(number: float, digits: str) -> bool:

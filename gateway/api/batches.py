@@ -82,10 +82,21 @@ def _build_list_of_one_of(*names: str) -> dict[str, Any]:
 
 _ENTRIES = _BATCH_PROPERTIES["ops"] | _build_list_of_one_of("BatchHelpRequest", "BatchExecRequest")
 
+_EXEC_ENTRY = allow_any_args(request_schemas.ENTRIES["exec"])
+_LOOP_PROPERTIES = {
+    name: build_ref(component) | {"description": request_schemas.LOOP_PROPERTIES[name]["description"]}
+    for name, component in {"for_each": "BatchList", "where": "BatchCondition", "stop_if": "BatchCondition"}.items()
+}
 COMPONENTS: dict[str, Any] = {
     "BatchRequest": {**request_schemas.BATCH, "properties": {**_BATCH_PROPERTIES, "ops": _ENTRIES}},
     "BatchHelpRequest": request_schemas.ENTRIES["help"],
-    "BatchExecRequest": allow_any_args(request_schemas.ENTRIES["exec"]),
+    "BatchExecRequest": {**_EXEC_ENTRY, "properties": _EXEC_ENTRY["properties"] | _LOOP_PROPERTIES},
+    "BatchList": request_schemas.LIST_REFERENCE,
+    "BatchCondition": {
+        **request_schemas.CONDITION,
+        "properties": {**request_schemas.CONDITION["properties"], "op": build_ref("BatchComparison")},
+    },
+    "BatchComparison": build_enum(request_schemas.COMPARISONS),
     "BatchHelp": build_object(
         {**_INDEX, "type": {"const": "help"}, "path": TEXT, "ok": {"type": "boolean"}},
         {"result": build_ref("HelpAnswer"), "error": build_ref("ErrorBody")},

@@ -122,18 +122,16 @@ COMPARISONS = ("eq", "ne", "lt", "gt", "contains")
 _POINTER = {"type": "string", "pattern": r"^(/([^/~]|~[01])*)*$", "maxLength": 400}
 
 
-def _build_condition(pointer: str) -> dict[str, Any]:
-    """Return the schema of a condition on a JSON document."""
-    return {
-        "type": "object",
-        "properties": {
-            "pointer": {**_POINTER, "description": pointer},
-            "op": {"type": "string", "enum": list(COMPARISONS)},
-            "value": {"description": "What the value at the pointer is compared with"},
-        },
-        "required": ["pointer", "op", "value"],
-        "additionalProperties": False,
-    }
+CONDITION: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "pointer": {**_POINTER, "description": "JSON Pointer"},
+        "op": {"type": "string", "enum": list(COMPARISONS)},
+        "value": {"description": "What the value at the pointer is compared with"},
+    },
+    "required": ["pointer", "op", "value"],
+    "additionalProperties": False,
+}
 
 
 _DEPENDS_ON_SCHEMA = {
@@ -144,19 +142,23 @@ _DEPENDS_ON_SCHEMA = {
     "description": "Indexes of earlier entries that must have succeeded",
 }
 
+LIST_REFERENCE: dict[str, Any] = {
+    "type": "object",
+    "properties": {"$result": {"type": "string"}},
+    "required": ["$result"],
+    "additionalProperties": False,
+}
+
 # What makes an exec entry a loop, and where it ends. A model reads of it in help on batch, not in its tool's schema.
 LOOP_PROPERTIES: dict[str, Any] = {
     "for_each": {
-        "type": "object",
-        "properties": {"$result": {"type": "string"}},
-        "required": ["$result"],
-        "additionalProperties": False,
+        **LIST_REFERENCE,
         "description": f"A list in an earlier answer; the call runs for each of its rows, at most {MAX_LOOP_ROWS}",
     },
-    "where": {**_build_condition("Pointer into the row"), "description": "Only rows for which this holds"},
+    "where": {**CONDITION, "description": "Only rows for which this holds; the pointer is one into the row"},
     "stop_if": {
-        **_build_condition("Pointer into the envelope of the answer"),
-        "description": "After an answer for which this holds, no row and no entry starts",
+        **CONDITION,
+        "description": "After an answer for whose envelope this holds, no row and no entry starts",
     },
     "stop_on_error": {"type": "boolean", "description": "After a row fails, skip the rows that follow"},
 }

@@ -21,6 +21,7 @@ _FORMATS = {
 }  # names that models know
 _NAMED_SCHEMAS = ("properties", "patternProperties", "$defs")
 _ALTERNATIVES = ("anyOf", "oneOf", "allOf", "prefixItems")
+_NAME = re.compile(r"\w+")
 _SENTENCE_END = re.compile(r"(?<=\.)\s+")
 
 
@@ -57,9 +58,9 @@ def drop_hidden_tools(description: str, names: Collection[str], shown: Collectio
     """Return a description without the sentences that name a tool that is not shown. `names` are those of all tools."""
     if all(name in shown for name in names):
         return description
-    hidden = [re.compile(rf"\b{re.escape(name)}\b") for name in names if name not in shown]
+    hidden = {name for name in names if name not in shown}
     sentences = _SENTENCE_END.split(description)
-    return " ".join(each for each in sentences if not any(name.search(each) for name in hidden))
+    return " ".join(each for each in sentences if hidden.isdisjoint(_NAME.findall(each)))
 
 
 def join_sentences(*parts: str) -> str:

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
     INVALID_PARAMS,
-    INVALID_REQUEST,
     CallToolResult,
     ImageContent,
     ResourceLink,

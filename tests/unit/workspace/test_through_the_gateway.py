@@ -32,7 +32,7 @@ def test_help_stays_within_its_budget() -> None:
     assert (max(shorter) <= 265, of_project <= 350) == (True, True)
     # Create and update ops name each field of a row; models read their help rarely, and that of lists often.
     *shorter, of_project = sorted(full)
-    assert (max(shorter) <= 850, of_project <= 1_000) == (True, True)
+    assert (max(shorter) <= 860, of_project <= 1_000) == (True, True)
     reads = [token_counts.count_catalog_tokens(SHIPPED)[path] for path, op in SHIPPED.ops.items() if not op.is_write]
     *shorter, of_tasks = sorted(full for _, full in reads)  # the list of tasks has filters and orders for dates, too
     assert (max(shorter) <= 530, of_tasks <= 650) == (True, True)

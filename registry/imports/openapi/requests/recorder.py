@@ -3,10 +3,12 @@
 It is read from the document, and not from the mapping that the gateway sends by, so that one checks the other.
 """
 
+import glob
 import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
@@ -17,6 +19,7 @@ from registry.request_mapping import FORM_TYPE, MULTIPART_TYPE, RecordedRequest
 
 _PLAIN_TYPES = ("string", "integer", "number", "boolean", "array")
 _PLACEHOLDER = re.compile(r"\{([^{}/]+)\}")
+_PART_NAME = re.compile(r'form-data; name="([^"]*)"')
 # The gateway, or the connection, sets them.
 _SET_ELSEWHERE = frozenset(("accept", "content-type", "authorization", "idempotency-key", "x-idempotency-key"))
 
@@ -41,7 +44,7 @@ class DocumentedRequest:
         template = parse_path(self.path)
         if request.method != self.method:
             return f"it is sent as {request.method}"
-        if not re.fullmatch(_build_path_pattern(self.path), parts.path):
+        if not _is_at_path(parts.path, self.path):
             return "its path is not the documented one"
         if template.query and template.query not in parts.query:
             return "the query of its path is missing"
@@ -82,7 +85,7 @@ class DocumentedRequest:
         if sent == FORM_TYPE:
             return {name.partition("[")[0] for name, _ in parse_qsl(body.decode(), keep_blank_values=True)}
         if sent == MULTIPART_TYPE:
-            return set(re.findall(r'form-data; name="([^"]*)"', body.decode("utf-8", "replace")))
+            return set(_PART_NAME.findall(body.decode("utf-8", "replace")))
         return None
 
 
@@ -92,16 +95,18 @@ def _covers(documented: str, sent: str) -> bool:
     return documented == sent or is_any or (rest == "*" and (sent.startswith(f"{kind}/") or kind == "*"))
 
 
-def _build_path_pattern(path: str) -> str:
-    """Return the regular expression of the end of an address. A base URL may have a path, too."""
+def _is_at_path(address: str, path: str) -> bool:
+    """Return whether the path of an address ends as documented. A base URL may have a path, too."""
     template = parse_path(path)
-    pieces, at = [], 0
+    pieces, at, is_greedy = [], 0, False
     for match in _PLACEHOLDER.finditer(template.path):
-        pieces.append(re.escape(template.path[at : match.start()]))
+        pieces.append(glob.escape(template.path[at : match.start()]))
         placeholder = template.placeholders.get(match[1])
-        pieces.append(".+" if placeholder and placeholder.is_greedy else "[^/]+")
+        is_greedy = is_greedy or bool(placeholder and placeholder.is_greedy)
         at = match.end()
-    return f".*{''.join(pieces)}{re.escape(template.path[at:])}"
+    pieces.append(glob.escape(template.path[at:]))
+    end = address if is_greedy else "/".join(address.split("/")[-template.path.count("/") :])
+    return fnmatchcase(end, ("*" if is_greedy else "") + "?*".join(pieces).removeprefix("" if is_greedy else "/"))
 
 
 def describe_request(
