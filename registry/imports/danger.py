@@ -38,6 +38,11 @@ _FINDING_SEGMENTS = frozenset(
 # Verbs in a path that are not reads, whatever the method, and harm nothing.
 _ACTING_SEGMENTS = frozenset("logout create send disable enable restart start stop trigger submit approve".split())
 
+# Verbs of a GET that only answer something, although those of other methods may write.
+_SHOWING_VERBS = frozenset(
+    "compose draw format generate log monitor paint plan render report stream test track watch".split()
+)
+
 
 class Danger(StrEnum):
     """What running an op may do."""
@@ -82,7 +87,7 @@ def judge_operation(method: str, path: str, operation_id: str, text: str) -> tup
     if method in READ_METHODS:
         if _is_harmful_read(operation_id, last, text):
             return True, Danger.HARMFUL
-        return _acts(last, text), Danger.NONE
+        return _acts(last, text) or _is_named_after_write(operation_id, last, text), Danger.NONE
     if method == "DELETE":
         return True, Danger.HARMFUL
     names = [operation_id, last, *(part for part in segments if part.lower() in harmful_verbs.HARMFUL_VERBS)]
@@ -127,6 +132,17 @@ def _find_harmful_second_verb(words: Sequence[str]) -> str:
 def _acts(last: str, text: str) -> bool:
     words, opening = tool_name_words.split_name(last), tool_name_words.get_first_word(text)
     return bool(words) and words[0] in _ACTING_SEGMENTS and (opening in _ACTING_SEGMENTS or not opening)
+
+
+def _is_named_after_write(operation_id: str, last: str, text: str) -> bool:
+    """Return whether the name of a GET begins with the writing verb that ends its path: rotateToken of /tokens/rotate.
+
+    One word alone may be a noun: report of /report.
+    """
+    words, segment = tool_name_words.split_name(operation_id), tool_name_words.split_name(last)
+    if len(words) < 2 or words[:1] != segment or words[0] not in WRITE_VERBS - READ_VERBS - _SHOWING_VERBS:
+        return False
+    return tool_name_words.get_first_word(text) not in READ_VERBS
 
 
 def _only_searches(method: str, last: str, text: str) -> bool:
