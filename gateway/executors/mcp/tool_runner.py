@@ -147,7 +147,7 @@ def _answer_elsewhere(work: UpstreamCall, prepared: PreparedTool) -> McpToolCall
     call, answers = _build_call(prepared, None), work.answers
     call.was_opened = call.was_called = call.exchange.is_sent = True
     try:
-        outcome = waiting_calls.relay_answers(answers.waiting_call, answers.answers, work.deadline)  # type: ignore[arg-type, union-attr]  # only calls with answers wait
+        outcome = waiting_calls.relay_answers(answers.waiting_call, answers.answers, work.deadline)  # type: ignore[union-attr]  # only calls with answers wait
     except CallEnded:
         raise call_errors.build_ended_error(is_write=prepared.is_write) from None
     except TimeoutError:
