@@ -456,6 +456,8 @@ GATEWAY_PROXY_COUNT = _proxy_count if PRODUCTION else 0
 
 GATEWAY_BODY_MAX_BYTES = env.read_number("GATEWAY_BODY_MAX_BYTES", default=1_000_000, least=1_000)
 DATA_UPLOAD_MAX_MEMORY_SIZE = max(2_500_000, GATEWAY_BODY_MAX_BYTES)  # Django's limit, which applies to admin forms
+# What the rules of data flow do, for clients that do not choose it themselves.
+GATEWAY_DATA_FLOW = env.read_choice("GATEWAY_DATA_FLOW", choices=["off", "shadow", "enforce"], default="shadow")
 GATEWAY_IDEMPOTENCY_HOURS = env.read_number("GATEWAY_IDEMPOTENCY_HOURS", default=24, least=1, most=env.MAX_HOURS)
 
 # The API client of the keys for applications that users connect (GATEWAY_OAUTH). It is created when first needed.

@@ -20,6 +20,7 @@ MANIFEST = Manifest(
     jobs=[
         Job("calls.delete_idempotency_records", retention.delete_idempotency_records, 5 * MINUTES),
         Job("calls.delete_used_confirmations", retention.delete_used_confirmations, 5 * MINUTES),
+        Job("calls.delete_turn_labels", retention.delete_turn_labels, 60 * MINUTES),
         Job("calls.delete_pending_inputs", retention.delete_pending_inputs, 5 * MINUTES),
         Job("calls.delete_batches", retention.delete_batches, 5 * MINUTES),
         Job("calls.delete_stored_files", retention.delete_stored_files, 5 * MINUTES),
@@ -53,6 +54,7 @@ MANIFEST = Manifest(
             "gateway.idempotencyrecord",
             "gateway.usedconfirmation",
             "gateway.pendinginput",
+            "gateway.turnlabel",
             "gateway.batch",
             "gateway.batchentry",
             "gateway.storedfile",
@@ -80,6 +82,7 @@ MANIFEST = Manifest(
         "GATEWAY_METRICS_TOKEN",
         "GATEWAY_OAUTH",
         "GATEWAY_OAUTH_CLIENT",
+        "GATEWAY_DATA_FLOW",
         "GATEWAY_SELECTION_TOKENS",
         "GATEWAY_RESULT_TOKENS",
         "GATEWAY_BATCH_THREADS",

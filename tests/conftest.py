@@ -24,6 +24,7 @@ from core import logs, overload
 from core.background import write_behind
 from gateway.access import api_keys, key_verification
 from gateway.credentials import end_user_settings, token_endpoint
+from gateway.data_flow import turn_labels
 from gateway.jobs import runner
 from gateway.models import Client
 from registry.catalog import cache, connections, model, switches
@@ -212,6 +213,7 @@ def _fresh_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     switches.clear_switches()
     connections.clear_connections()
     end_user_settings.clear_settings()
+    turn_labels.clear()
     assignment.clear_rollout()
     planning.clear_cache()
     stored_contents.clear_rules()
@@ -239,7 +241,7 @@ def make_key(db: None) -> Callable[..., str]:
 
     The client asks its users for confirmation itself, like the demo's client, unless confirms=True.
     """
-    client_fields = ("op_patterns", "subject_pattern", "confirms", "is_active")
+    client_fields = ("op_patterns", "subject_pattern", "confirms", "data_flow", "is_active")
 
     def make(**fields: Any) -> str:
         client_values = {"confirms": False} | {name: fields.pop(name) for name in client_fields if name in fields}

@@ -76,6 +76,7 @@ class OperationEvent(models.Model):
     session = models.CharField(max_length=200, blank=True)
     turn = models.CharField(max_length=200, blank=True)
     purpose = models.CharField(max_length=10, choices=Purpose, blank=True, default="", db_default="")
+    data_flow = models.CharField(max_length=100, blank=True, default="", db_default="")
     digest = models.CharField(max_length=16, blank=True, default="", db_default="")
     trace_id = models.CharField("trace ID", max_length=40)
 
@@ -102,6 +103,8 @@ class OperationEvent(models.Model):
             models.Index(fields=["turn"], name="event_of_turn", condition=~Q(turn="")),  # one turn's events
             # The call that repaired a failed one; few calls repair one.
             models.Index(fields=["repairs"], name="event_by_repaired_call", condition=Q(repairs__isnull=False)),
+            # Calls for which a rule of data flow held; usually few.
+            models.Index(fields=["-time", "-id"], name="event_of_data_flow", condition=~Q(data_flow="")),
             # Unknown names, which daily figures do not store.
             models.Index(fields=["time"], name="event_of_no_name", condition=Q(reason__in=[UNKNOWN_OP, UNKNOWN_PATH])),
         ]

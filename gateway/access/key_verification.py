@@ -48,6 +48,8 @@ class VerifiedKey:
     rate: int
     expires_at: datetime | None
     stamp: tuple[datetime, datetime]  # when key and client were last changed
+    flow_mode: str = ""  # empty: as the gateway
+    flow_rules: str = ""  # empty: those of the gateway
 
     def may_act_for(self, subject: str) -> bool:
         """Whether this key may act for a subject: it must match the bound subject, if any, and the pattern."""
@@ -218,6 +220,8 @@ def _build_verified_key(row: ApiKey) -> VerifiedKey:
         rate=row.rate,
         expires_at=row.expires_at,
         stamp=(row.updated_at, row.client.updated_at),
+        flow_mode=row.client.data_flow,
+        flow_rules=row.client.data_flow_rules,
     )
 
 

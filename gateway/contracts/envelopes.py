@@ -20,6 +20,7 @@ class Trace:
     handler_ms: float = 0.0
     source: str = "api"  # where the call came in, for the operation event
     release: str = ""  # version of the release that answered, if one did
+    data_flow: str = ""  # mode and rule of data flow that held for the call, for its event
     hint: str = ""  # for a model that goes in circles; never part of a body
 
     def elapsed_ms(self) -> float:

@@ -15,6 +15,7 @@ from django.core import signing
 from core.text import json_text
 from gateway.access.request_context import Caller
 from gateway.contracts.errors import ConflictError
+from gateway.data_flow.policy import FlowDecision
 from gateway.executors.base import UpstreamCall
 from gateway.models import UsedConfirmation
 from registry.catalog.model import CatalogOp
@@ -87,15 +88,23 @@ def build_used_error(work: UpstreamCall) -> ConflictError:
 
 
 def build_required_error(
-    caller: Caller, work: UpstreamCall, operation: dict[str, str], would: dict[str, Any]
+    caller: Caller,
+    work: UpstreamCall,
+    operation: dict[str, str],
+    would: dict[str, Any],
+    flow: FlowDecision | None = None,
 ) -> ConflictError:
-    """Return the error for a call that the end user has not agreed to yet, with what it is about and would answer."""
+    """Return the error for a call that the end user has not agreed to yet, with what it is about and would answer.
+
+    `flow` is the rule of data flow that asks, if one does.
+    """
     about = f"{operation.get('entity', 'row')} “{name}”" if (name := operation.get("entity_name")) else ""
     effect = f" It would {work.op.action} the {about}." if about else ""
     args_text = describe_args(work.args, operation)
     token_hint = "The token is for another call or has expired. " if has_token(caller) else ""
+    why = f" {flow.explain(work.op)}" if flow else ""
     return ConflictError(
-        f"{token_hint}{work.op.op} needs the end user's agreement; nothing was done.{effect} "
+        f"{token_hint}{work.op.op} needs the end user's agreement; nothing was done.{effect}{why} "
         "Ask them, then repeat the call with the token in Gateway-Confirm.",
         reason="confirmation_required",
         help_path=work.op.op,
@@ -106,7 +115,8 @@ def build_required_error(
                 "operation": operation,
                 "args_text": args_text,
                 "would": would,
-            }
+            },
+            **({"data_flow": flow.as_dict()} if flow else {}),
         },
     )
 

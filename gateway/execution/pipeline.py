@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, replace
 from typing import Any
 
-from django.db import InterfaceError, OperationalError, connection
+from django.db import InterfaceError, OperationalError, connection, transaction
 
 from analytics.events import event_log
 from core import logs
@@ -29,6 +29,8 @@ from gateway.contracts.errors import (
     build_not_migrated_error,
 )
 from gateway.contracts.user_questions import GivenAnswers, InputRequired
+from gateway.data_flow import checks as data_flow
+from gateway.data_flow.policy import FlowDecision
 from gateway.execution import (
     answer,
     confirmation,
@@ -43,7 +45,7 @@ from gateway.execution import (
 from gateway.execution.result_shape import ShapedResponse
 from gateway.execution.stages import Outcome, ParsedCall, Stage, Superseded, ValidCall
 from gateway.executors import executor_for
-from gateway.executors.base import CallWatcher
+from gateway.executors.base import CallWatcher, UpstreamResponse
 from gateway.models import Scope
 from gateway.recording import spans
 from registry.catalog.model import Catalog
@@ -86,7 +88,7 @@ def execute(
         batch_entry=batch_entry,
     )
     logs.release.set(call.catalog.version)
-    trace.release = call.catalog.version
+    trace.release, trace.data_flow = call.catalog.version, ""
     with spans.start_tool_span(caller, trace) as span:
         outcome = _answer_call(call, body)
         args = sent if isinstance(sent := body.get("args"), dict) else {}
@@ -147,7 +149,8 @@ def _run_valid(valid: ValidCall) -> Outcome:
         raise result_shape.refuse_size(op.op, call.shape, is_write=op.is_write)
     try:
         with valid.work.deadline.limit_waits():
-            return _write(valid) if op.is_write else _read(valid)
+            flow = None if call.dry_run or call.goes_on else data_flow.check_call(call.caller, call.trace, op)
+            return _write(valid, flow) if op.is_write else _read(valid, flow)
     except InputRequired as asked:
         raise _ask_user(valid, asked) from None
 
@@ -173,8 +176,11 @@ def _ask_user(valid: ValidCall, asked: InputRequired) -> GatewayError:
     )
 
 
-def _read(valid: ValidCall) -> Outcome:
+def _read(valid: ValidCall, flow: FlowDecision | None) -> Outcome:
     call, work, executor = valid.call, valid.work, valid.executor
+    if flow and flow.asks:
+        _use_confirmation_of_read(valid, flow)
+    data_flow.record_labels(call.caller, call.trace, work.op, call.catalog)
     prepared = executor.authorize(work, executor.prepare(work))
     with _limit_read(valid):
         response = local_write.apply_timed(valid, prepared)
@@ -188,21 +194,37 @@ def _read(valid: ValidCall) -> Outcome:
     return Outcome(success)
 
 
+def _use_confirmation_of_read(valid: ValidCall, flow: FlowDecision) -> None:
+    """Use up the token of a read that sends data out. Raises ConflictError if the user has not agreed to the call."""
+    caller, work = valid.call.caller, valid.work
+    if not confirmation.is_confirmed(caller, work):
+        effect = UpstreamResponse({"message": f"{work.op.op} would be sent with these args."})
+        operation = operations.describe_outcome(work.op, work.args, effect)
+        raise confirmation.build_required_error(caller, work, operation, effect.result, flow)
+    try:
+        with transaction.atomic():
+            confirmation.use_token(caller, work, trace_id=valid.call.trace.id)
+    except confirmation.TokenUsed:
+        raise confirmation.build_used_error(work) from None
+
+
 def _limit_read(valid: ValidCall) -> AbstractContextManager[None]:
     if valid.executor.transactional:
         return db_errors.enforce_read_deadline(valid.work.deadline, timeout_ms=valid.work.op.timeout_ms)
     return nullcontext()  # a transaction must not stay open while a remote upstream takes its time
 
 
-def _write(valid: ValidCall) -> Outcome:
-    caller, work, is_local = valid.call.caller, valid.work, valid.executor.transactional
-    if confirmation.is_needed(caller, work.op) and not valid.call.dry_run and not valid.call.goes_on:
+def _write(valid: ValidCall, flow: FlowDecision | None) -> Outcome:
+    call, caller, work, is_local = valid.call, valid.call.caller, valid.work, valid.executor.transactional
+    asking = flow if flow and flow.asks else None
+    if (asking or confirmation.is_needed(caller, work.op)) and not call.dry_run and not call.goes_on:
         valid = replace(valid, is_confirmed=confirmation.is_confirmed(caller, work))
         if not valid.is_confirmed:
             # A call that would fail needs no agreement: its error is the answer.
             effect = local_write.rehearse(valid) if is_local else remote_write.rehearse(valid)
             operation = operations.describe_outcome(work.op, work.args, effect)
-            raise confirmation.build_required_error(caller, work, operation, effect.result)
+            raise confirmation.build_required_error(caller, work, operation, effect.result, asking)
+    data_flow.record_labels(caller, call.trace, work.op, call.catalog)
     try:
         return local_write.run(valid) if is_local else remote_write.run(valid)
     except confirmation.TokenUsed:

@@ -10,10 +10,20 @@ from oauth2_provider.models import clear_expired
 
 from core.background.retention import Expiring, Retention
 from core.sign_in.throttle import KNOWN_ADDRESS_AGE
-from gateway.models import Batch, IdempotencyRecord, OpenedLink, PendingInput, SignIn, StoredFile, UsedConfirmation
+from gateway.models import (
+    Batch,
+    IdempotencyRecord,
+    OpenedLink,
+    PendingInput,
+    SignIn,
+    StoredFile,
+    TurnLabel,
+    UsedConfirmation,
+)
 
 CONFIRMATIONS_KEPT = timedelta(hours=1)  # tokens are valid for five minutes
 USER_SIGN_INS_KEPT = timedelta(hours=1)  # their states are valid for ten minutes
+TURN_LABELS_KEPT = timedelta(hours=24)  # longer than any turn
 OPENED_LINKS_KEPT = timedelta(hours=1)  # links are valid for ten minutes
 
 
@@ -37,6 +47,10 @@ delete_used_confirmations = Retention(
 delete_pending_inputs = Retention(
     "Delete questions to end users that have expired.",
     Expiring(PendingInput.objects.all(), "expires_at"),
+)
+delete_turn_labels = Retention(
+    "Delete the labels of data flow of turns that have ended long ago.",
+    Expiring(TurnLabel.objects.all(), "brought_at", TURN_LABELS_KEPT),
 )
 delete_batches = Retention(
     "Delete expired batches with their results.",

@@ -59,6 +59,14 @@ def _patterns(value: object) -> None:
         raise ValidationError('Send a list of patterns, such as ["onto.*", "util.web.search"].')
 
 
+class FlowMode(models.TextChoices):
+    """What happens if a rule of data flow holds for a call (see gateway.data_flow)."""
+
+    OFF = "off", "off: nothing is checked"
+    SHADOW = "shadow", "shadow: the event of the call says which rule held"
+    ENFORCE = "enforce", "enforce: the call is refused, or its user is asked"
+
+
 class Client(models.Model):
     """A service that calls the API for end users."""
 
@@ -71,6 +79,24 @@ class Client(models.Model):
     )
     confirms = models.BooleanField(
         "asks for confirmation", default=True, help_text="Turn off if the service itself asks users to confirm."
+    )
+    # Database defaults, because processes of the previous version insert rows without these columns.
+    data_flow = models.CharField(
+        "data flow",
+        max_length=10,
+        choices=FlowMode,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="What the rules of data flow do. Empty: as GATEWAY_DATA_FLOW says.",
+    )
+    data_flow_rules = models.TextField(
+        "rules of data flow",
+        max_length=2000,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="One a line, such as: after untrusted, ask before outbound. Empty: the rules of the gateway.",
     )
     is_active = models.BooleanField(
         "active", default=True, help_text="If off, all its keys stop working within two seconds."

@@ -65,6 +65,7 @@ def build_event(
         session=caller.session,
         turn=caller.turn,
         purpose=caller.purpose,
+        data_flow=trace.data_flow,
         trace_id=trace.id,
         **fields,
     )

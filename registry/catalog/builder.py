@@ -50,6 +50,7 @@ def build_op(entry: OpEntry, words: CatalogVocabulary = NO_VOCABULARY) -> Catalo
     fields["schema"] = words.add_value_aliases(fields["op"], fields.pop("parameters_schema"))
     fields["vocabulary"] = words
     fields["display_only"] = frozenset(fields.get("display_only", ()))
+    fields["flow_labels"] = frozenset(fields.get("flow_labels", ()))
     for name in ("contexts", "keywords", "aliases", "result_fields"):
         fields[name] = tuple(fields.get(name, ()))
     fields["examples"] = tuple(_order_example(example, fields["schema"]) for example in fields.get("examples", ()))

@@ -4,7 +4,7 @@ Lists and cached answers depend on the current Connections, so that they leave o
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -39,6 +39,7 @@ class ConnectionConfig:
     transport: str = Connection.Transport.HTTP
     command: str = ""
     shares_sessions: bool = False
+    flow_labels: Sequence[str] = field(default=(), hash=False)  # see registry.flow_labels
 
     @property
     def is_program(self) -> bool:
@@ -139,9 +140,10 @@ def clear_connections() -> None:
 
 def _build_config(row: Row) -> ConnectionConfig:
     fields: dict[str, Any] = dict(zip(_FIELDS, row, strict=True))
-    return ConnectionConfig(**fields | {name: json.loads(fields[name]) for name in ("headers", "more_keys")})
+    return ConnectionConfig(**fields | {name: json.loads(fields[name]) for name in _JSON_FIELDS})
 
 
+_JSON_FIELDS = ("headers", "more_keys", "flow_labels")
 _FIELDS = tuple(ConnectionConfig.__dataclass_fields__)
 _current: Connections | None = None
 _rows: tuple[list[Row], list[Row], list[Row]] = ([], [], [])

@@ -49,6 +49,7 @@ class CatalogOp:
     display_only: frozenset[str] = frozenset()
     needs_subject: bool = True
     confirm: bool = False
+    flow_labels: frozenset[str] = frozenset()  # see registry.flow_labels
     required_scope: str = ""
     without_id: str = ""
     timeout_ms: int = 30_000
@@ -291,6 +292,10 @@ class Catalog:
             self._derived[kind] = make()
         value: T = self._derived[kind]
         return value
+
+    def replace_derived(self, value: object) -> None:
+        """Replace the value of its type that was derived from this catalog, after something else that it needs changed."""
+        self._derived[type(value)] = value
 
     def get_derived(self, kind: type[T]) -> T | None:
         """Return a value that was derived from this catalog; None if nobody has needed it yet."""

@@ -8,6 +8,7 @@ from core.text import json_text
 from registry import request_mapping
 from registry.checks import surface_copy
 from registry.checks.finding import NO_AGES, CheckRule, EntryAges, Finding, Severity, join_pointer
+from registry.flow_labels import are_flow_labels
 from registry.jsonschema import schema_check
 from registry.jsonschema.arguments import iter_arguments
 from registry.models import ROOT, get_parent_path
@@ -260,6 +261,7 @@ def _is_object(value: Any) -> bool:
 _FIELD_SHAPES: dict[str, Callable[[Any], bool]] = {
     **dict.fromkeys(("contexts", "keywords", "result_fields", "display_only"), _is_text_list),
     **dict.fromkeys(("argument_aliases", "result_row"), _is_text_map),
+    "flow_labels": lambda value: value is None or are_flow_labels(value),
     "request": _is_object,
 }
 

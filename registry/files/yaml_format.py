@@ -14,6 +14,7 @@ from registry import request_mapping
 from registry.checks import errors
 from registry.checks.errors import FILE_INVALID
 from registry.checks.finding import Finding
+from registry.flow_labels import FlowLabel
 from registry.jsonschema.validator import SchemaValidator
 from registry.models import Pin, Vocabulary
 from registry.snapshot import snapshot
@@ -61,6 +62,7 @@ _OP_SCHEMA: dict[str, Any] = {
         "status": {"enum": ["active", "retired"]},
         "needs_subject": {"type": "boolean"},
         "confirm": {"type": "boolean"},
+        "flow_labels": {"type": "array", "items": {"enum": list(FlowLabel)}, "uniqueItems": True},
         "required_scope": {"type": "string", "maxLength": 20},
         "timeout_ms": {"type": "integer", "minimum": 100, "maximum": 120_000},
         "parameters_schema": {"type": "object"},

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from registry.imports import danger, op_paths, schema_repair
+from registry.imports import danger, flow_labels, op_paths, schema_repair
 from registry.imports.danger import Danger
 from registry.imports.import_source import MAX_SEGMENT, ImportSource, ParsedToolName, Refusal, SourceOp
 from registry.imports.openai import FunctionDefinition, FunctionList
@@ -59,6 +59,8 @@ def build_fields(function: FunctionDefinition, parsed: ParsedToolName, schema: S
         "description": "" if description.rstrip(".") == summary else description,
         "notes": _write_notes(schema),
     }
+    is_write = fields["kind"] == Op.Kind.WRITE
+    fields["flow_labels"] = flow_labels.find_flow_labels([function.name], is_write=is_write)
     return {name: value for name, value in fields.items() if value} | {
         "needs_subject": True,
         "parameters_schema": schema,

@@ -67,6 +67,9 @@ class RequestCheck(Protocol):
         """Return how a request differs from it, as a clause; "" if it does not."""
 
 
+_LATER_FIELDS = ("result_row", "flow_labels")  # which earlier versions did not import
+
+
 @dataclass(frozen=True, slots=True)
 class SourceOp:
     """One op of a document. `fields` are those of its entry, except its path and its tool name.
@@ -88,7 +91,7 @@ class SourceOp:
 
     def compute_digest(self) -> str:
         """Return the hash of its definition. It leaves out what earlier versions did not import."""
-        defined = {name: value for name, value in self.fields.items() if name != "result_row"}
+        defined = {name: value for name, value in self.fields.items() if name not in _LATER_FIELDS}
         return self.digest or json_text.hash_canonically(defined)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from registry import result_row
-from registry.imports import danger, functions, op_paths, openai, schema_repair
+from registry.imports import danger, flow_labels, functions, op_paths, openai, schema_repair
 from registry.imports.danger import Danger
 from registry.imports.document_source import UnreadableDocument
 from registry.imports.import_document import Selection
@@ -156,6 +156,10 @@ def _build_op(
     fields = functions.build_fields(function, parsed, schema, risk)
     if row := result_row.find_row(_outline_answer(tool.get("outputSchema")), parsed.entity):
         fields["result_row"] = row
+    hints = _get_annotations(tool)
+    fields.pop("flow_labels", None)  # those of its name alone
+    if labels := flow_labels.find_flow_labels([function.name], is_write=is_write, hints=hints):
+        fields["flow_labels"] = labels
     fields |= {"kind": Op.Kind.WRITE if is_write else Op.Kind.READ, "needs_subject": needs_subject}
     definition = _get_definition(tool)
     found = [*repairs, *remarks, *risk.remarks, *functions.find_remarks(function), *cleanup.find_remarks(definition)]

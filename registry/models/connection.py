@@ -10,6 +10,7 @@ from django.db import models
 from django.db.models import F, Q
 
 from core.background.leases import LeasedRow
+from registry.flow_labels import validate_flow_labels
 from registry.models.fields import name_validator, validate_headers, validate_more_keys
 
 
@@ -111,6 +112,14 @@ class Connection(models.Model):
         default=1000,
         db_default=1000,
         validators=[MinValueValidator(1), MaxValueValidator(50_000)],
+    )
+    flow_labels = models.JSONField(
+        "data flow",
+        default=list,
+        db_default=[],
+        blank=True,
+        validators=[validate_flow_labels],
+        help_text="Labels of all its ops: untrusted and private count for reads, outbound for writes.",
     )
     document_url = _text("document URL", max_length=500, help_text="Of the OpenAPI document, checked for changes.")
     check_every = models.PositiveSmallIntegerField(

@@ -6,6 +6,7 @@ from django.db import models
 from django.db.models import Q
 
 from registry import request_mapping
+from registry.flow_labels import validate_flow_labels
 from registry.jsonschema import dialect, schema_check
 from registry.jsonschema.arguments import iter_arguments
 from registry.models.connection import Connection
@@ -142,6 +143,15 @@ class Op(models.Model):
     )
     needs_subject = models.BooleanField(default=True, help_text="Uses user data, so a call must name its subject.")
     confirm = models.BooleanField(default=False, help_text="Runs only after the end user confirms the call.")
+    # A database default, because processes of the previous version insert rows without this column.
+    flow_labels = models.JSONField(
+        "data flow",
+        default=list,
+        db_default=[],
+        blank=True,
+        validators=[validate_flow_labels],
+        help_text="What its data is. The labels of its connection count as well.",
+    )
     # A database default, because processes of the previous version insert rows without this column.
     required_scope = models.CharField(
         max_length=20,

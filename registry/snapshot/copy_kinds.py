@@ -40,7 +40,7 @@ OP_FIELDS = tuple(
     """
     op tool_name upstream_name kind entity action category contexts summary description notes keywords
     parameters_schema request result_fields result_row argument_aliases display_only needs_subject confirm
-    required_scope without_id timeout_ms status successor
+    flow_labels required_scope without_id timeout_ms status successor
 """.split()
 )
 

@@ -42,6 +42,7 @@ class OpEntry(TypedDict):
     display_only: NotRequired[list[str]]
     needs_subject: NotRequired[bool]
     confirm: NotRequired[bool]
+    flow_labels: NotRequired[list[str]]  # see registry.flow_labels
     required_scope: NotRequired[str]
     without_id: NotRequired[str]
     timeout_ms: NotRequired[int]

@@ -16,7 +16,7 @@ POLICY_KEYS = {"do": "do", "dont": "dont", "edge_case": "edge_cases"}
 FIELD_DEFAULTS: dict[str, Any] = {name: {} for name in ("policy", "argument_aliases", "request", "result_row")}
 FIELD_DEFAULTS |= {"needs_subject": True, "timeout_ms": 30_000, "status": Op.Status.ACTIVE, "confirm": False}
 FIELD_DEFAULTS |= {
-    name: [] for name in ("contexts", "keywords", "display_only", "examples", "aliases", "result_fields")
+    name: [] for name in ("contexts", "keywords", "display_only", "examples", "aliases", "result_fields", "flow_labels")
 }
 FIELD_DEFAULTS |= {name: [] for name in ("constraints", "edge_cases")}
 

@@ -81,6 +81,7 @@ INVALID = [
     ("GATEWAY_WORKERS", "0", "is '0'; set it to a whole number from 1 to 2147483647, such as 2."),
     ("GATEWAY_THREADS", "four", "is 'four'; set it to a whole number from 1 to 2147483647, such as 4."),
     ("GATEWAY_BODY_MAX_BYTES", "abc", "is 'abc'; set it to a whole number from 1000 to 2147483647, such as 1000000."),
+    ("GATEWAY_DATA_FLOW", "on", "is 'on'; set it to off, shadow or enforce."),
     ("GATEWAY_IDEMPOTENCY_HOURS", "-1", "is '-1'; set it to a whole number from 1 to 876000, such as 24."),
     ("CELERY_BROKER_URL", "hunter2", BROKER),
     ("CELERY_BROKER_URL", "redis://:hunter2@", BROKER),
