@@ -4,10 +4,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict
 
 from django import forms
+from django.db import models
 from django.utils.formats import date_format
 from django.utils.text import get_text_list
 from django.utils.timezone import localtime
 from unfold.widgets import (
+    UnfoldAdminCheckboxSelectMultipleWidget,
     INPUT_CLASSES,
     UnfoldAdminCheckboxSelectMultipleWidget,
     UnfoldAdminSelectWidget,
@@ -24,6 +26,7 @@ from analytics.experiments.statistics import MIN_SUBJECTS
 from analytics.rollout.models import cohort_name_validator
 from core.admin.form_fields import LinesField, NoteField, find_invisible
 from registry.drafts import draft
+from registry.flow_labels import FLOW_LABEL_CHOICES
 from registry.models import Release
 from registry.releases import lifecycle, publishing
 from registry.releases.stored_releases import annotate_own_note
@@ -292,4 +295,15 @@ class ImportFilesForm(forms.Form):
         label="YAML files, or a ZIP archive of them",
         widget=MultipleFileInput(attrs={"accept": ".yaml,.yml,.zip"}),
         help_text="Entries in the files are replaced; others stay.",
+    )
+
+
+def build_flow_labels_field(column: models.Field[Any, Any]) -> forms.MultipleChoiceField:
+    """Return the checkboxes of a column with labels of data flow."""
+    return forms.MultipleChoiceField(
+        label=str(column.verbose_name).capitalize(),
+        choices=FLOW_LABEL_CHOICES,
+        required=False,
+        widget=UnfoldAdminCheckboxSelectMultipleWidget(),
+        help_text=column.help_text,
     )

@@ -9,6 +9,7 @@ from typing import Any
 from django import forms
 from django.conf import settings
 from django.contrib import admin, messages
+from django.core.exceptions import ValidationError
 from django.db.models import F, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -19,9 +20,18 @@ from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
 from console.log_pages import AuditedAdmin
 from gateway.access import api_keys
+from gateway.data_flow.rules import GATEWAY_RULES, BadRule, format_rules, parse_rules
 from gateway.models import ApiKey, Client, Scope
 
-AUDITED_CLIENT_FIELDS = ("name", "subject_pattern", "op_patterns", "confirms", "is_active")
+AUDITED_CLIENT_FIELDS = (
+    "name",
+    "subject_pattern",
+    "op_patterns",
+    "confirms",
+    "data_flow",
+    "data_flow_rules",
+    "is_active",
+)
 ROTATION_OVERLAP = timedelta(hours=24)
 LEAST_SCOPES = [Scope.HELP, Scope.EXEC_READ]
 # What keys are usually for, the least first: (label, scopes).
@@ -44,6 +54,14 @@ class ClientAdmin(AuditedAdmin):
     go_to_order = 4
     line_lists = {"op_patterns": 200}
     change_form_template = "console/access/client_form.html"
+
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        """Refuse rules of data flow that cannot be read, and show those of the gateway as an example."""
+        field = super().formfield_for_dbfield(db_field, request, **kwargs)
+        if db_field.name == "data_flow_rules" and field is not None:
+            field.validators.append(_validate_flow_rules)
+            field.widget.attrs |= {"placeholder": format_rules(GATEWAY_RULES), "rows": 4}
+        return field
 
     @admin.display(description="ops")
     def allowed_ops(self, client: Client) -> str:
@@ -155,6 +173,13 @@ class ApiKeyAdmin(AuditedAdmin):
         api_url = f"{settings.GATEWAY_URL or request.build_absolute_uri('/').rstrip('/')}/api/v1"
         context["keys"] = [(key, plaintext, _build_first_request(key, plaintext, api_url)) for key, plaintext in keys]
         return TemplateResponse(request, "console/access/new_keys.html", context)
+
+
+def _validate_flow_rules(text: str) -> None:
+    try:
+        parse_rules(text)
+    except BadRule as error:
+        raise ValidationError(str(error)) from None
 
 
 def _build_first_request(key: ApiKey, plaintext: str, api_url: str) -> str:

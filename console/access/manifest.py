@@ -1,12 +1,15 @@
 """What the section Access of the console declares: its pages and its tabs."""
 
-from console.access import users
+from console.access import data_flow, users
 from core.manifest import AdminPage, Manifest, ModelList, PageLink, SectionTab
 from registry.catalog import switches
 
 MANIFEST = Manifest(
     areas={"people": ["auth.user", "auth.group", "axes.accessattempt"]},
-    pages=[AdminPage("password_change", "password_change/", users.change_own_password)],
+    pages=[
+        AdminPage("password_change", "password_change/", users.change_own_password),
+        AdminPage("access_data_flow", "access/data-flow/", data_flow.show_data_flow),
+    ],
     actions=[
         PageLink(
             "Add user", "auth_user_add", ["auth.add_user"], keywords=["invite a user", "new user", "create a user"]
@@ -31,6 +34,7 @@ MANIFEST = Manifest(
                 ModelList("API keys", "gateway.ApiKey"),
                 ModelList("Signed-in applications", "gateway.SignedInApplication"),
                 ModelList("OAuth applications", "oauth2_provider.Application"),
+                PageLink("Data flow", "access_data_flow", data_flow.SEE_DATA_FLOW, keywords=["exfiltration", "labels"]),
             ],
             name="Clients and keys",
         ),

@@ -7,7 +7,7 @@ from typing import Any
 from django import forms
 from django.contrib import admin
 from django.contrib.admin.options import IncorrectLookupParameters
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
@@ -33,6 +33,18 @@ class CountedAsFilter(ConditionFilter):
 
     title, parameter_name = "what reports count", COUNTED_AS_PARAMETER
     choices_by_value = {each.value: (str(each.label), EVENT_CONDITIONS[each]) for each in CountedAs}
+
+
+class DataFlowFilter(ConditionFilter):
+    """Filter for the calls for which a rule of data flow held, by what it did."""
+
+    title, parameter_name = "data flow", "flow"
+    choices_by_value = {
+        "shadow": ("a rule held, in shadow", Q(data_flow__startswith="shadow:")),
+        "refused": ("refused", Q(data_flow__startswith="enforce:", reason="data_flow")),
+        "asked": ("the user was asked", Q(data_flow__startswith="enforce:", reason="confirmation_required")),
+        "agreed": ("ran after the user agreed", Q(data_flow__startswith="enforce:", ok=True)),
+    }
 
 
 class CodeFilter(KnownValuesFilter):
@@ -116,6 +128,7 @@ class OperationEventAdmin(LogAdmin):
         "ok",
         CodeFilter,
         KindFilter,
+        DataFlowFilter,
         "dry_run",
         CohortFilter,
     ]

@@ -49,7 +49,7 @@ _REQUEST_FIELDS = tuple(
     subject_header
 """.split()
 )
-_LIMITS = ("max_in_flight", "max_response_kb", "check_every")
+_LIMITS = ("max_in_flight", "max_response_kb", "check_every", "flow_labels")
 _FILE_LIMITS = ("max_file_kb", "file_types")
 HTTP_FIELDS = (*_REQUEST_FIELDS, *_LIMITS, *_FILE_LIMITS, "idempotency_header", "document_url", "is_pinned")
 MCP_FIELDS = (*_REQUEST_FIELDS, *_LIMITS, "transport", "command", "shares_sessions")
@@ -98,6 +98,8 @@ _AUTHENTICATION = (
 _END_USERS = ("End users", {"fields": [("subject_as", "subject_header")]})
 _MCP_END_USERS = ("End users", {"fields": [("subject_as", "subject_header"), "shares_sessions"]})
 
+_DATA_FLOW = ("Data flow", {"fields": ["flow_labels"]})
+
 # By kind, the settings of a connection. Connections of other kinds have none.
 FIELDSETS: dict[str, list[Any]] = {
     Connection.Kind.HTTP: [
@@ -114,6 +116,7 @@ FIELDSETS: dict[str, list[Any]] = {
                 ]
             },
         ),
+        _DATA_FLOW,
         ("Changes upstream", {"fields": [("document_url", "check_every"), "is_pinned"]}),
     ],
     Connection.Kind.MCP: [
@@ -121,6 +124,7 @@ FIELDSETS: dict[str, list[Any]] = {
         _AUTHENTICATION,
         _MCP_END_USERS,
         ("Limits", {"fields": [("max_in_flight", "max_response_kb")]}),
+        _DATA_FLOW,
         ("Changes upstream", {"fields": ["check_every"], "description": ALWAYS_PINNED}),
     ],
 }

@@ -20,6 +20,7 @@ from console.copy.op_list import OpListMixin
 from console.copy.other_copy import CopyAdmin
 from console.copy.preview import OpPreviewMixin
 from console.evals.op_edit import OpEditPageMixin
+from console.forms import build_flow_labels_field
 from core.admin import base
 from core.admin.form_fields import SentenceField
 from core.admin.site import GoToResult
@@ -107,7 +108,7 @@ PARTS: dict[str, list[Any]] = {
             },
         ),
         ("Service", {"fields": ["request", "result_fields", "result_row"], "classes": ["collapse"]}),
-        ("Execution", {"fields": [("connection", "timeout_ms"), ("needs_subject", "confirm")]}),
+        ("Execution", {"fields": [("connection", "timeout_ms"), ("needs_subject", "confirm"), "flow_labels"]}),
     ],
 }
 
@@ -134,6 +135,8 @@ class OpAdmin(OpListMixin, CopyAdmin, SwitchableMixin, OpPreviewMixin, CopyFiles
     fieldsets = [fieldset for fieldsets in PARTS.values() for fieldset in fieldsets]
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        if db_field.name == "flow_labels":
+            return build_flow_labels_field(db_field)
         field = super().formfield_for_dbfield(db_field, request, **kwargs)
         if db_field.name == "op":
             field.help_text = "If you rename the op, its old path becomes an alias, so that callers of it keep working."

@@ -8,7 +8,16 @@ from analytics.events.models import EventLoss
 from analytics.rollups.models import OpDaily, Rollup
 from console.log_pages import RELEASE_FILTER, LogAdmin
 from core.admin import base
-from gateway.models import Batch, BatchEntry, IdempotencyRecord, PendingInput, PeriodicJob, StoredFile, UsedConfirmation
+from gateway.models import (
+    Batch,
+    BatchEntry,
+    IdempotencyRecord,
+    PendingInput,
+    PeriodicJob,
+    StoredFile,
+    TurnLabel,
+    UsedConfirmation,
+)
 from notifications import delivery, outbox
 from notifications.models import Notification
 from registry.models import OpEmbedding
@@ -33,6 +42,14 @@ class UsedConfirmationAdmin(base.ReadOnlyMixin, base.ModelAdmin[UsedConfirmation
     list_select_related = ["client"]
     search_fields = ["op", "trace_id"]
     show_full_result_count = False
+
+
+@admin.register(TurnLabel)
+class TurnLabelAdmin(base.ReadOnlyMixin, base.ModelAdmin[TurnLabel]):
+    empty = "No call has brought in a label of data flow that a rule looks for."
+    list_display = ["label", "connection", "op", "trace_id", "brought_at"]
+    list_filter = ["label"]
+    search_fields = ["op", "trace_id"]
 
 
 @admin.register(PendingInput)

@@ -62,7 +62,8 @@ class FlowDecision:
         """Return why the rule holds for the op, in two sentences."""
         what = LABEL_TEXTS[FlowLabel(self.because.label)]
         does = "sends data out" if self.rule.then == FlowTarget.OUTBOUND else "destroys data"
-        return f"An earlier call of this turn, {self.because.op}, brought in {what}, and {op.op} {does}. Rule: {self.rule}."
+        first = f"An earlier call of this turn, {self.because.op}, brought in {what}"
+        return f"{first}, and {op.op} {does}. Rule: {self.rule}."
 
     def as_dict(self) -> dict[str, str]:
         """Return the JSON form, for the details of an error."""
@@ -149,3 +150,25 @@ def get_targets(catalog: Catalog, connections: Connections) -> FlowTargets:
         targets = FlowTargets(catalog, connections)
         catalog.replace_derived(targets)
     return targets
+
+
+class ReplayedCall(NamedTuple):
+    """A call of a replayed turn: its op, the labels of the op, and the rule that would hold."""
+
+    op: CatalogOp
+    labels: frozenset[str]
+    decision: FlowDecision | None
+
+
+def replay(policy: FlowPolicy, ops: Iterable[CatalogOp], connections: Connections) -> list[ReplayedCall]:
+    """Return what the rules would do with the calls of a turn, in order. A call that is refused brings nothing in."""
+    calls: list[ReplayedCall] = []
+    brought: dict[tuple[str, str], BroughtLabel] = {}
+    for op in ops:
+        labels = find_labels(op, connections.by_name.get(op.connection))
+        decision = decide(policy, op, labels, brought.values())
+        calls.append(ReplayedCall(op, labels, decision))
+        if decision is None or not decision.refuses:
+            for label in labels & BRINGING_LABELS:
+                brought.setdefault((label, op.connection), BroughtLabel(label, op.connection, op.op))
+    return calls

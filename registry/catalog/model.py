@@ -294,7 +294,7 @@ class Catalog:
         return value
 
     def replace_derived(self, value: object) -> None:
-        """Replace the value of its type that was derived from this catalog, after something else that it needs changed."""
+        """Replace the value of its type that was derived from this catalog, after what it is derived from changed."""
         self._derived[type(value)] = value
 
     def get_derived(self, kind: type[T]) -> T | None:

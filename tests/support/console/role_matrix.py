@@ -55,7 +55,7 @@ MODELS_BY_ROLES = {
     ("AEPU", "", "", "A"): ["analytics.SavedView"],  # people save and delete theirs on the pages that they filter
     CALLS: """
     notifications.Notification gateway.StoredFile gateway.SignedInApplication gateway.IdempotencyRecord
-    gateway.UsedConfirmation gateway.PendingInput gateway.Batch gateway.BatchEntry gateway.PeriodicJob
+    gateway.UsedConfirmation gateway.PendingInput gateway.TurnLabel gateway.Batch gateway.BatchEntry gateway.PeriodicJob
     registry.OpEmbedding axes.AccessAttempt workspace.Edge workspace.WriteRecord
 """.split(),
     OWNED: """
@@ -125,6 +125,7 @@ PAGES: dict[str, tuple[str, str | None]] = {
     "analytics_experiment_step": ("", ""),  # needs a step; tests/unit/console/rollout/test_experiments.py
     "analytics_cohort_widen": ("AP", "AP"),
     "analytics_cohort_step": ("", ""),  # needs a step; tests/unit/console/rollout/test_cohort_facts.py
+    "access_data_flow": ("A", "A"),  # read-only
     "rollout_who": ("AEPU", "AEPU"),  # read-only
     "home_checklist_hide": ("", "A"),
     "alerts": ("AEPU", "AEPU"),  # read-only
