@@ -9,7 +9,6 @@ from django.utils.formats import date_format
 from django.utils.text import get_text_list
 from django.utils.timezone import localtime
 from unfold.widgets import (
-    UnfoldAdminCheckboxSelectMultipleWidget,
     INPUT_CLASSES,
     UnfoldAdminCheckboxSelectMultipleWidget,
     UnfoldAdminSelectWidget,

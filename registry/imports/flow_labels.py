@@ -28,29 +28,31 @@ _MAKING_VERBS = frozenset("add call create deliver dispatch draft fire insert ne
 # Things in which strangers write: inbox, comments, pages of the web.
 _STRANGERS_TEXT = frozenset(
     """
-    article attachment browser chat comment crawl email feed feedback forum html inbox internet issue mail message news
-    page post reply review rss scrape snippet support tweet ticket transcript url web webpage website
+    article attachment chat comment email feed feedback forum html inbox issue mail message news page post reply review
+    rss snippet support tweet ticket transcript url
 """.split()
 )
-_WEB_VERBS = frozenset("browse crawl scrape visit".split())
+# Words of the web, of which also a write answers with text: browser_click.
+_WEB_WORDS = frozenset("browse browser crawl internet scrape visit web webpage website".split())
 _FETCH = ["fetch"]  # alone it fetches a page; what else is fetched, its other words say
 
 
 def find_flow_labels(names: Iterable[str], *, is_write: bool, hints: Mapping[str, Any] | None = None) -> list[str]:
     """Return the labels of an op: by the words of its names, and by `openWorldHint` of an MCP tool.
 
-    An open world means strangers for a read, and a place outside for a write. A closed one means neither.
+    An open world means strangers for a read, and a place outside for a write. A closed one takes nothing back: the
+    server's word is not enough if the name says that the tool sends.
     """
-    open_world = (hints or {}).get("openWorldHint")
-    if open_world is False:
-        return []
+    is_open = (hints or {}).get("openWorldHint") is True
     words = [tool_name_words.to_singular(word.lower()) for name in names for word in tool_name_words.split_name(name)]
     if is_write:
-        found = FlowLabel.OUTBOUND if open_world is True or _sends(words) else None
+        found = {FlowLabel.OUTBOUND} if is_open or _sends(words) else set()
     else:
-        is_by_strangers = words == _FETCH or any(word in _STRANGERS_TEXT or word in _WEB_VERBS for word in words)
-        found = FlowLabel.UNTRUSTED if open_world is True or is_by_strangers else None
-    return sort_flow_labels([found]) if found else []
+        is_by_strangers = words == _FETCH or any(word in _STRANGERS_TEXT for word in words)
+        found = {FlowLabel.UNTRUSTED} if is_open or is_by_strangers else set()
+    if any(word in _WEB_WORDS for word in words):
+        found.add(FlowLabel.UNTRUSTED)
+    return sort_flow_labels(found)
 
 
 def _sends(words: list[str]) -> bool:

@@ -30,6 +30,7 @@ from gateway.models import (
     PendingInput,
     SignedInApplication,
     StoredFile,
+    TurnLabel,
     UsedConfirmation,
     UserGrant,
     UserKey,
@@ -165,6 +166,7 @@ def _rows(server: Server) -> dict[str, Any]:
     Assignment.objects.create(flag=flag.key, variant="gateway", cohort="pilot", subject="demo-user", time=at)
     EventLoss.objects.create(time=at, count=3)
     UsedConfirmation.objects.create(digest="0" * 64, client=Client.objects.first(), op="onto.task.delete", used_at=at)
+    TurnLabel.objects.create(turn="0" * 32, label="private", connection="crm", op="a.b", brought_at=at)
     PendingInput.objects.create(
         digest="0" * 64, client=Client.objects.first(), op="onto.task.delete", created_at=at, expires_at=at
     )

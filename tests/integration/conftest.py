@@ -36,6 +36,7 @@ from gateway.models import (
     PendingInput,
     SignedInApplication,
     StoredFile,
+    TurnLabel,
     UsedConfirmation,
     UserGrant,
     UserKey,
@@ -142,6 +143,7 @@ def row_of_every_model(api: Api) -> None:
     exposures.flush()
     exposures.flush_subjects()
     UsedConfirmation.objects.create(digest="0" * 64, client=Client.objects.get(), op="a.b", used_at=timezone.now())
+    TurnLabel.objects.create(turn="0" * 32, label="private", connection="crm", op="a.b", brought_at=timezone.now())
     PendingInput.objects.create(
         digest="0" * 64, client=Client.objects.get(), op="a.b", created_at=timezone.now(), expires_at=timezone.now()
     )

@@ -125,7 +125,7 @@ PAGES: dict[str, tuple[str, str | None]] = {
     "analytics_experiment_step": ("", ""),  # needs a step; tests/unit/console/rollout/test_experiments.py
     "analytics_cohort_widen": ("AP", "AP"),
     "analytics_cohort_step": ("", ""),  # needs a step; tests/unit/console/rollout/test_cohort_facts.py
-    "access_data_flow": ("A", "A"),  # read-only
+    "access_data_flow": ("AU", "AU"),  # read-only
     "rollout_who": ("AEPU", "AEPU"),  # read-only
     "home_checklist_hide": ("", "A"),
     "alerts": ("AEPU", "AEPU"),  # read-only
