@@ -31,6 +31,7 @@ BENCHMARKS = (
     Benchmark(("memory.worker.mb",), measures.measure_worker_memory),
     Benchmark(("idle.worker.cpu",), measures.measure_idle_cpu),
     Benchmark(("idempotency.ms",), measures.measure_idempotency),
+    Benchmark(("data_flow.call.ms",), measures.measure_data_flow),
     Benchmark(("spans.recorded.us", "spans.sampled.cpu"), measures.measure_spans),
     Benchmark(("batch.parallel.ratio",), measures.measure_parallel_batch),
     Benchmark(("batch.parallel.redis.ratio",), measures.measure_parallel_batch_over_redis),

@@ -37,6 +37,7 @@ GOALS = {
     "memory.worker.mb": FigureGoal("<", 200),
     "idle.worker.cpu": FigureGoal("<", 1),
     "idempotency.ms": FigureGoal("<", 1),
+    "data_flow.call.ms": FigureGoal("<", 1),
     "spans.recorded.us": FigureGoal("<", 50),
     "spans.sampled.cpu": FigureGoal("<", 0.02),
     "batch.parallel.ratio": FigureGoal("≤", 1.3),

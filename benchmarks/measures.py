@@ -115,6 +115,11 @@ def measure_spans(lab: Lab) -> list[BenchmarkFigure]:
     return [BenchmarkFigure(**figure) for figure in lab.run_on_demo("bench_spans")]
 
 
+def measure_data_flow(lab: Lab) -> list[BenchmarkFigure]:
+    """Measure what the rules of data flow cost."""
+    return [BenchmarkFigure(**figure) for figure in lab.run_on_demo("bench_data_flow")]
+
+
 def measure_discovery(lab: Lab) -> list[BenchmarkFigure]:
     """Measure the way from a request to the right call: calls, tokens, and search."""
     return [BenchmarkFigure(**figure) for figure in lab.run_on_demo("bench_discovery")]

@@ -51,7 +51,7 @@ def build_fields(function: FunctionDefinition, parsed: ParsedToolName, schema: S
     """Return the fields of the op's entry."""
     summary = cleanup.write_summary(function.description, function.name)
     description = cleanup.clean_description(function.description)
-    fields = {
+    fields: dict[str, Any] = {
         "kind": Op.Kind.WRITE if parsed.is_write or risk.is_harmful else Op.Kind.READ,
         "entity": parsed.entity[:MAX_SEGMENT],
         "action": risk.choose_action(parsed)[:MAX_SEGMENT],
