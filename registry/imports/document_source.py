@@ -15,11 +15,10 @@ from core import http
 from core.database.deadlines import Deadline, DeadlineExceeded
 from core.http.redirects import DEFAULT_PORTS, REDIRECT_STATUSES
 from registry import result_row
-from registry.imports import flow_labels
 from registry.imports.import_source import MAX_SEGMENT, ImportSource, SourceOp
 from registry.imports.openapi import OpenApiDocument, Operation
 from registry.models import Op
-from registry.text import cleanup
+from registry.text import cleanup, flow_words
 
 MAX_BYTES = 50_000_000  # of all files of a document together; the largest public one has 33 MB
 MAX_FILES = 200
@@ -264,7 +263,7 @@ def _build_op(operation: Operation) -> SourceOp:
         "notes": mapped.notes,
         "keywords": list(mapped.keywords),
         "request": mapped.request,
-        "flow_labels": flow_labels.find_flow_labels([operation.tool_name], is_write=mapped.is_write),
+        "flow_labels": flow_words.find_flow_labels([operation.tool_name], is_write=mapped.is_write),
         "result_row": result_row.find_row(mapped.answer, parsed.entity),
         "examples": [{"args": args} for args in mapped.examples],
     }

@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from registry.imports import danger, flow_labels, op_paths, schema_repair
+from registry.imports import danger, op_paths, schema_repair
 from registry.imports.danger import Danger
 from registry.imports.import_source import MAX_SEGMENT, ImportSource, ParsedToolName, Refusal, SourceOp
 from registry.imports.openai import FunctionDefinition, FunctionList
 from registry.jsonschema.arguments import list_required_alternatives
 from registry.jsonschema.dialect import Schema
 from registry.models import Op
-from registry.text import cleanup
+from registry.text import cleanup, flow_words
 
 
 def read_functions(document: FunctionList, group: str) -> ImportSource:
@@ -60,7 +60,7 @@ def build_fields(function: FunctionDefinition, parsed: ParsedToolName, schema: S
         "notes": _write_notes(schema),
     }
     is_write = fields["kind"] == Op.Kind.WRITE
-    fields["flow_labels"] = flow_labels.find_flow_labels([function.name], is_write=is_write)
+    fields["flow_labels"] = flow_words.find_flow_labels([function.name], is_write=is_write)
     return {name: value for name, value in fields.items() if value} | {
         "needs_subject": True,
         "parameters_schema": schema,

@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from registry import result_row
-from registry.imports import danger, flow_labels, functions, op_paths, openai, schema_repair
+from registry.imports import danger, functions, op_paths, openai, schema_repair
 from registry.imports.danger import Danger
 from registry.imports.document_source import UnreadableDocument
 from registry.imports.import_document import Selection
@@ -16,7 +16,7 @@ from registry.imports.import_source import ImportSource, ParsedToolName, Refusal
 from registry.imports.openai import FunctionDefinition, ProviderFormat
 from registry.jsonschema.dialect import Schema
 from registry.models import Connection, Op
-from registry.text import cleanup
+from registry.text import cleanup, flow_words
 
 _NAMED_DEFINITION = ("name", "title", "description", "inputSchema", "outputSchema", "annotations")
 READ_ONLY_UNLIKE_NAME = "Its server says that it only reads, but its name says that it writes. Check its kind."
@@ -158,7 +158,7 @@ def _build_op(
         fields["result_row"] = row
     hints = _get_annotations(tool)
     fields.pop("flow_labels", None)  # those of its name alone
-    if labels := flow_labels.find_flow_labels([function.name], is_write=is_write, hints=hints):
+    if labels := flow_words.find_flow_labels([function.name], is_write=is_write, hints=hints):
         fields["flow_labels"] = labels
     fields |= {"kind": Op.Kind.WRITE if is_write else Op.Kind.READ, "needs_subject": needs_subject}
     definition = _get_definition(tool)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from registry.imports.flow_labels import find_flow_labels
+from registry.text.flow_words import find_flow_labels
 from tests.support.loops import for_each
 
 
