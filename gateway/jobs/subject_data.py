@@ -16,7 +16,17 @@ from analytics.rollups.models import SubjectFigures
 from analytics.turns.models import Feedback, ToolSelection, Turn
 from audit.models import AuditEntry
 from gateway.credentials import user_keys
-from gateway.models import ApiKey, Batch, BatchEntry, IdempotencyRecord, SignIn, StoredFile, UserGrant, UserKey
+from gateway.models import (
+    ApiKey,
+    Batch,
+    BatchEntry,
+    IdempotencyRecord,
+    PendingInput,
+    SignIn,
+    StoredFile,
+    UserGrant,
+    UserKey,
+)
 
 RowFinder = Callable[[str], dict[str, QuerySet[Any]]]
 
@@ -24,6 +34,7 @@ CHUNK_SIZE = 1_000  # rows
 FORGOTTEN = "[forgotten]"
 
 # Columns that an export leaves out: credentials, and which process works on a row.
+ENCRYPTED = ("state", "answer", "outcome")  # of a question: nobody can read them without its token
 LEFT_OUT = frozenset({"access_token", "refresh_token", "verifier", "username", "secret", "holder", "held_until"})
 
 _row_finders: tuple[RowFinder, ...] = ()
@@ -54,6 +65,7 @@ def find_rows(subject: str) -> dict[str, QuerySet[Any]]:
         "batches": Batch,
         "user_grants": UserGrant,
         "user_keys": UserKey,
+        "pending_inputs": PendingInput,
         "sign_ins": SignIn,
     }
     querysets: dict[str, QuerySet[Any]] = {
@@ -102,7 +114,8 @@ def find_bound_keys(subject: str) -> list[ApiKey]:
 
 
 def _row_to_dict(row: Model) -> dict[str, Any]:
-    fields = [field for field in row._meta.concrete_fields if field.attname not in LEFT_OUT]
+    encrypted = ENCRYPTED if isinstance(row, PendingInput) else ()
+    fields = [field for field in row._meta.concrete_fields if field.attname not in (*LEFT_OUT, *encrypted)]
     return {field.attname: _to_json_value(field.value_from_object(row)) for field in fields}
 
 

@@ -18,7 +18,7 @@ _VERSION = re.compile(
 _PLACEHOLDER = re.compile(r"\{[^{}]*\}")
 _SUFFIX = re.compile(r"\.(?:json|jsonp|xml|php|html?|aspx?|ashx|asmx|svc|jsp|do|cgi|action|csv|\{[^{}]*\})$", re.I)
 _FORMAT = re.compile(r"(?<=[a-z}])\{[^{}]*(?:ext|format)[^{}]*\}$", re.IGNORECASE)  # profiles{extension}
-_DOMAIN = re.compile(r"(?:[a-z0-9-]{1,63}\.)+(?:io|com|org|net|dev)", re.IGNORECASE)  # networking.k8s.io
+_DOMAIN = re.compile(r"(?:[a-z0-9-]{1,63}\.){1,4}(?:io|com|org|net|dev)", re.IGNORECASE)  # networking.k8s.io
 _METHOD_IN_QUERY = re.compile(r"(?:^|&)(?:method|action|function|operation|op|cmd)=([\w.-]+)", re.IGNORECASE)
 _LABEL = re.compile(r"[^\W\d][\w-]*")
 _GENERIC = frozenset(("api", "apis", "rest", "json", "rpc", "jsonrpc", "ajax"))  # before the first resource

@@ -19,7 +19,7 @@ from audit.models import AuditEntry
 from chat.models import EventChunk, Message, ToolCall
 from gateway.credentials import user_keys
 from gateway.jobs import subject_data
-from gateway.models import ApiKey, BatchEntry, SignIn, StoredFile, UserGrant, UserKey
+from gateway.models import ApiKey, BatchEntry, PendingInput, SignIn, StoredFile, UserGrant, UserKey
 from notifications.models import Notification
 from registry.models import Connection
 from tests.support.clients.api import Api
@@ -38,6 +38,7 @@ KINDS |= {
     "audit_entry",
     "user_grants",
     "user_keys",
+    "pending_inputs",
     "sign_ins",
     "stored_files",
 }
@@ -64,6 +65,9 @@ def create_data(make_key: Any, subject: str) -> None:
     )
     author = user_keys.get_audit_actor(subject)
     audit_log.record_action("user_key", "workspace", AuditEntry.Action.ADDED, by=author, at=at)
+    PendingInput.objects.create(
+        digest=subject, client=client, subject=subject, op="x", trace_id="tr", created_at=at, expires_at=at
+    )
     SignIn.objects.create(connection=connection, subject=subject, verifier="verifier", created_at=at)
     StoredFile.objects.create(
         client=ApiKey.objects.latest("pk").client, subject=subject, content=b"abc", size=3, created_at=at, expires_at=at

@@ -100,7 +100,7 @@ def test_the_model_is_told_of_files_now_and_later(chat: ChatHarness) -> None:
     told = "Send this on\n\nAttached files. An op that takes a file takes the id:\n- a.csv (text/csv, 52 bytes): #t"
     assert first.requests[0]["messages"][-1]["content"].startswith(told)
     assert any(each["content"].startswith(told) for each in second.requests[0]["messages"] if each["role"] == "user")
-    assert second.requests[0]["messages"][-1]["content"] == "And again"
+    assert second.requests[0]["messages"][-1]["content"].startswith("And again\n\n[Sent ")
     shown = transcript.read_shown(DEMO_SUBJECT, str(first.conversation.pk))["messages"]
     assert [each["files"] for each in shown if each["role"] == "user"] == [[FILE], []]
     assert "- File: a.csv" in render_conversation(first.conversation, transcript.load_shown(first.conversation))
