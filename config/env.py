@@ -75,7 +75,7 @@ ENCRYPTION_KEYS = (
 )
 
 _FERNET_KEY = re.compile(r"[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]=")  # base64 of 32 bytes
-_HEADER_PAIR = re.compile(r"\s*+[\w!#$%&'*+.^`|~-]+=.*", re.ASCII)
+_HEADER_PAIR = re.compile(r"[\w!#$%&'*+.^`|~-]{1,100}=.*", re.ASCII)
 _AMOUNT = re.compile(r"[0-9]{1,9}(\.[0-9]{1,6})?")
 
 
@@ -176,7 +176,7 @@ def read_share(name: str, *, default: str) -> float:
 def read_headers(name: str) -> str:
     """Return headers as name=value pairs with commas between them, or nothing."""
     value = read_token(name)
-    if value and not all(map(_HEADER_PAIR.fullmatch, value.split(","))):
+    if value and not all(_HEADER_PAIR.fullmatch(pair.strip()) for pair in value.split(",")):
         raise InvalidSetting(name, "is not a list of headers", "name=value, with commas between them")
     return value
 

@@ -15,7 +15,7 @@ from registry.text.harmful_verbs import HARMFUL_NOUN_LIKE_VERBS, HARMFUL_VERBS
 _BRANDS = re.compile(
     r"IoT|iOS|OAuth|GraphQL|(?:Postgre|My|No)SQL|GitHub|GitLab|YouTube|LinkedIn|(?:Java|Type)Script|"
     r"i(?:Phone|Pad|Cloud)|eBay|Pay[Pp]al|WhatsApp|OpenAI|(?:Dev|ML)Ops|HubSpot|DocuSign|ClickUp|SharePoint|OneDrive|"
-    r"[A-Z]{2,}s(?![a-z])"  # IDs, APIs
+    r"(?<![A-Z])[A-Z]{2,12}s(?![a-z])"  # IDs, APIs
 )
 _WORD_START = re.compile(r"(?<=[A-Z])(?=[A-Z][a-z])|(?<=[a-z0-9])(?=[A-Z])")
 _WORD = re.compile(

@@ -29,7 +29,9 @@ _CREATING = _split_to_set("create add insert make register new")
 _AFTER_VERBS = PREPOSITIONS | _split_to_set("all and or")
 _SAY_NOTHING = _split_to_set("allow call control do execute invoke manage perform process provide request run use")
 _PARTS = re.compile(r"[./:_\s]+")
-_LIST_OF = re.compile(r"\w+\s+(?:(?:an?|the|all)\s+)?(?:\w+\s+)?list of\b|\w+\s+all\b", re.IGNORECASE)
+_LIST_OF = re.compile(
+    r"\b\w{1,40}\s{1,9}(?:(?:an?|the|all)\s{1,9})?(?:\w{1,40}\s{1,9})?list of\b|\b\w{1,40}\s{1,9}all\b", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)

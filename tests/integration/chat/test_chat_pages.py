@@ -267,7 +267,7 @@ def test_answer_is_rendered_between_its_calls(http: HttpClient) -> None:
     parts = ("I <strong>create</strong> it.", "onto.task.create", "“Find a venue”", "<p>Done.</p>")
     assert sorted(parts, key=page.index) == list(parts)
     assert '<li data-done="true">Created task “Find a venue”</li>' in page
-    assert "gateway · release abcdefgh<" in page
+    assert 'gateway · <span title="abcdefgh1234">release</span>' in page
 
 
 def test_staff_gets_links_to_what_served_an_answer(http: HttpClient, ana: User) -> None:
@@ -282,7 +282,7 @@ def test_staff_gets_links_to_what_served_an_answer(http: HttpClient, ana: User) 
         "analytics/cohort/?q=demo",
         f"analytics/turn/?turn__exact={turn.pk}",
     ):
-        assert f'/admin/{path}">' in page
+        assert f'/admin/{path}"' in page
 
 
 def test_reasoning_is_folded_text_above_the_answer(http: HttpClient) -> None:
