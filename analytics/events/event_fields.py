@@ -121,14 +121,14 @@ EVENT_FIELDS = (
         (PagePlace(EventSection.FIGURES, 1, "show_progress"),),
     ),
     EventField(
-        "data_flow",
-        "Mode and rule of data flow that held for the call. Empty if none held.",
-        (_response(5),),
-    ),
-    EventField(
         "purpose",
         "`context` if the client made the call for itself, such as a chat that loads what its page shows. No figure "
         "counts it. Empty for a model's call.",
         (_caller(4),),
+    ),
+    EventField(
+        "data_flow",
+        "Mode and rule of data flow that held for the call. Empty if none held.",
+        (_response(5),),
     ),
 )

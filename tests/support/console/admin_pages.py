@@ -1,9 +1,10 @@
 """Pages of the registry: their addresses, forms and actions."""
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
-from django.forms import BooleanField
+from django.forms import BooleanField, BoundField, MultipleChoiceField
 from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
@@ -32,25 +33,33 @@ def try_op(client: Client, path: str, args: Any, **data: str) -> HttpResponse:
     return client.post(url, {"args": json.dumps(args), "subject": "", "under": "draft", **data})
 
 
-def read_form(response: HttpResponse) -> dict[str, str]:
+def read_form(response: HttpResponse) -> dict[str, Any]:
     """Return the fields that a browser would send from an unchanged page, inlines included."""
     context: Any = response.context
     forms = [context["adminform"].form]
     for inline in context["inline_admin_formsets"]:
         forms += [inline.formset.management_form, *inline.formset.forms]
-    fields = [field for form in forms for field in form]
+    return read_fields(field for form in forms for field in form)
+
+
+def read_fields(bound: Iterable[BoundField]) -> dict[str, Any]:
+    """Return what a browser would send of fields: nothing of a box that is not ticked, a list of several choices."""
+    fields = list(bound)
     values = {field.html_name: field.value() for field in fields}
     boxes = {field.html_name for field in fields if isinstance(field.field, BooleanField)}
-    sent = {name: "" if value is None else str(value) for name, value in values.items() if name not in boxes}
+    choices = {field.html_name for field in fields if isinstance(field.field, MultipleChoiceField)}
+    written = {name: value for name, value in values.items() if name not in boxes | choices}
+    sent: dict[str, Any] = {name: "" if value is None else str(value) for name, value in written.items()}
+    sent |= {name: values[name] for name in choices if values[name]}
     return sent | {name: "on" for name in boxes if values[name]}
 
 
-def open_form(client: Client, row: Any) -> dict[str, str]:
+def open_form(client: Client, row: Any) -> dict[str, Any]:
     """Open the page of a row, and return the fields that a browser would send from it."""
     return read_form(client.get(get_registry_url(type(row), "change", row.pk)))
 
 
-def save_row(client: Client, row: Any, sent: dict[str, str]) -> HttpResponse:
+def save_row(client: Client, row: Any, sent: dict[str, Any]) -> HttpResponse:
     return client.post(get_registry_url(type(row), "change", row.pk), sent)
 
 

@@ -24,6 +24,6 @@ def test_api_fields_keep_their_order() -> None:
     names = """
     id time type op tool_name group entity action entity_id changed_ids kind format dry_run ok status code
     reason field_errors replayed unchanged result_count latency_ms release surface cohort model source subject
-    agent session turn trace_id repairs content progress purpose
+    agent session turn trace_id repairs content progress purpose data_flow
     """
     assert tuple(names.split()) == API_FIELDS

@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 from django.contrib import admin
-from django.forms import BooleanField
 from django.http import QueryDict
 from django.test import RequestFactory
 
@@ -12,6 +11,7 @@ from console.copy import form_entry
 from registry.catalog.model import Catalog
 from registry.models import Op, OpAlias, PolicyRule
 from registry.snapshot import snapshot
+from tests.support.console.admin_pages import read_fields
 from tests.support.loops import for_each
 from tests.support.rows.copy_rows import TITLE_SCHEMA, make_op
 from tests.support.upstreams import any_upstream
@@ -40,18 +40,16 @@ class OpForms:
             for formset, inline in pairs
         ]
 
-    def get_form_data(self, op: Op | None) -> dict[str, str]:
+    def get_form_data(self, op: Op | None) -> dict[str, Any]:
         form, formsets = self.build_forms(op)
         forms = [form, *(each for formset in formsets for each in (formset.management_form, *formset.forms))]
-        fields = [field for each in forms for field in each]
-        values = {field.html_name: field.value() for field in fields if not isinstance(field.field, BooleanField)}
-        ticked = {field.html_name: "on" for field in fields if isinstance(field.field, BooleanField) and field.value()}
-        sent = {name: "" if value is None else str(value) for name, value in values.items()} | ticked
-        return {name: value.replace("\n", "\r\n") for name, value in sent.items()}
+        sent = read_fields(field for each in forms for field in each)
+        return {name: value.replace("\n", "\r\n") if isinstance(value, str) else value for name, value in sent.items()}
 
-    def read_entry(self, op: Op | None, sent: dict[str, str]) -> form_entry.FormEntry:
+    def read_entry(self, op: Op | None, sent: dict[str, Any]) -> form_entry.FormEntry:
         data = QueryDict(mutable=True)
-        data.update(sent)
+        for name, value in sent.items():
+            data.setlist(name, value if isinstance(value, list) else [value])
         return form_entry.read_op_forms(*self.build_forms(op, data))
 
 
