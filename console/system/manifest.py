@@ -19,7 +19,7 @@ MANIFEST = Manifest(
                 "Idempotency records", "gateway.IdempotencyRecord", "writes whose answer is repeated, not run again"
             ),
             ModelList("Used confirmations", "gateway.UsedConfirmation", "confirmed calls, each of which runs once"),
-            ModelList("Labels of turns", "gateway.TurnLabel", "what calls brought into their turn, for data flow"),
+            ModelList("Turn labels", "gateway.TurnLabel", "what calls brought into their turn, for data flow"),
             ModelList("Pending input", "gateway.PendingInput", "questions of services to end users"),
             ModelList("Stored files", "gateway.StoredFile", "files that ops returned or take"),
         ],
