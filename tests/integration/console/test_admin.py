@@ -29,7 +29,8 @@ READ_ONLY = set(
     workspace.Edge analytics.OperationEvent analytics.OpDaily analytics.Rollup analytics.Assignment analytics.EventLoss
     analytics.Turn analytics.ToolSelection analytics.Feedback analytics.Subject audit.AuditEntry
     gateway.IdempotencyRecord gateway.UsedConfirmation gateway.PeriodicJob registry.OpEmbedding axes.AccessAttempt
-    gateway.StoredFile gateway.SignedInApplication gateway.PendingInput gateway.Batch gateway.BatchEntry
+    gateway.StoredFile gateway.SignedInApplication gateway.PendingInput gateway.TurnLabel gateway.Batch
+    gateway.BatchEntry
     registry.Release registry.Activation notifications.Notification registry.ReviewRequest registry.ScheduledPublish
     workspace.WriteRecord
 """.split()
