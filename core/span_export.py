@@ -18,6 +18,8 @@ from opentelemetry.sdk.trace.sampling import ALWAYS_ON
 from opentelemetry.trace import SpanKind, Status, StatusCode, TraceFlags
 from opentelemetry.util.re import parse_env_headers
 
+from core import logs
+from core.background.write_behind import WriteBehindBuffer
 from core.span_types import EndedSpan, SpanContext
 from core.version import VERSION
 
@@ -53,7 +55,11 @@ class Exporter:
         Finalize(None, self._provider.shutdown, exitpriority=5)
 
     def write(self, span: EndedSpan) -> None:
-        """Queue a span that has just ended. Never waits."""
+        """Queue a span that has just ended. The SDK takes most of a span's time, so it gets the span in a thread."""
+        _buffer.put((self, span))
+
+    def hand_over(self, span: EndedSpan) -> None:
+        """Hand a span to the SDK, which sends it with others."""
         self._ids.choose(span.context)
         written = self._tracer.start_span(
             span.name,
@@ -64,15 +70,28 @@ class Exporter:
         )
         if span.failure:
             written.set_status(Status(StatusCode.ERROR))
-        written.end()
+        written.end(span.ended)
 
     def flush(self) -> None:
         """Send what waits now."""
+        _buffer.flush()
         self._provider.force_flush()
 
     def close(self) -> None:
         """Send what waits, and end the thread."""
+        _buffer.flush()
         self._provider.shutdown()
+
+
+def _hand_over_all(written: list[tuple[Exporter, EndedSpan]]) -> None:
+    for exporter, span in written:
+        try:
+            exporter.hand_over(span)
+        except Exception as error:  # the thread that writes events must go on
+            log.error("tracing.failed\n%s", logs.format_safely(error))
+
+
+_buffer = WriteBehindBuffer("spans", _hand_over_all, capacity=QUEUE_SIZE)
 
 
 def build_context(span: SpanContext, *, is_sampled: bool | None = None) -> Context:

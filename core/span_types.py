@@ -19,7 +19,7 @@ class SpanContext(NamedTuple):
 
 
 class EndedSpan(NamedTuple):
-    """A span as it is written. `started` is in nanoseconds since 1970; `failure` is empty if it succeeded."""
+    """A span as it is written. Its times are in nanoseconds since 1970; `failure` is empty if it succeeded."""
 
     name: str
     kind: Kind
@@ -27,4 +27,5 @@ class EndedSpan(NamedTuple):
     parent: SpanContext | None
     attributes: dict[str, Any]
     started: int
+    ended: int
     failure: str

@@ -101,7 +101,8 @@ class TraceSpan:
         failure = {"error.type": self._failure} if self._failure else {}
         attributes = self._attributes | failure
         told = {name: value for name, value in attributes.items() if value not in (None, "")}
-        return EndedSpan(self._name, self.kind, self._context, self._parent, told, self._started, self._failure)
+        times = self._started, time.time_ns()
+        return EndedSpan(self._name, self.kind, self._context, self._parent, told, *times, self._failure)
 
 
 class _NoSpan(TraceSpan):
