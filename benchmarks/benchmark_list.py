@@ -26,7 +26,7 @@ BENCHMARKS = (
     Benchmark(("exec.read.ratio", "exec.requests_per_s"), measures.measure_exec_read),
     Benchmark(("exec.orm.ratio", "exec.orm.requests_per_s"), measures.measure_exec_read_by_orm),
     Benchmark(("exec.postgres.ratio", "exec.postgres.requests_per_s"), measures.measure_exec_read_on_postgres),
-    Benchmark(("exec.overhead.ms",), measures.measure_overhead),
+    Benchmark(("exec.overhead.ms", "exec.overhead.ratio"), measures.measure_overhead),
     Benchmark(("scale.help.ratio", "scale.exec.ratio"), measures.measure_scale),
     Benchmark(("memory.worker.mb",), measures.measure_worker_memory),
     Benchmark(("idle.worker.cpu",), measures.measure_idle_cpu),

@@ -1,6 +1,7 @@
-"""The memory and CPU time that a server's workers use, read from /proc (Linux)."""
+"""The memory and CPU time that processes and the whole machine use, read from /proc (Linux)."""
 
 import os
+import time
 from pathlib import Path
 
 PROC = Path("/proc")
@@ -29,6 +30,22 @@ def get_mb_by_child(pid: int) -> dict[str, float]:
 def get_cpu_seconds_by_child(pid: int) -> dict[str, float]:
     """Return the CPU time that each child of a process has used so far, user and system, in seconds."""
     return {child.name: _get_cpu_seconds(child) for child in _list_children(pid)}
+
+
+def measure_busy_share(seconds: float) -> float:
+    """Wait, and return the share of the machine's cores that was busy meanwhile: 0 to 1, or 0 without /proc."""
+    if not is_available():
+        return 0.0
+    idle_before, total_before = _read_machine_ticks()
+    time.sleep(seconds)
+    idle, total = _read_machine_ticks()
+    return 1 - (idle - idle_before) / (total - total_before or 1)
+
+
+def _read_machine_ticks() -> tuple[int, int]:
+    """Return the ticks of all cores since the start: idle ones (also those that wait for a disk), and all."""
+    ticks = [int(field) for field in (PROC / "stat").read_text().partition("\n")[0].split()[1:9]]
+    return ticks[3] + ticks[4], sum(ticks)
 
 
 def _get_cpu_seconds(process: Path) -> float:

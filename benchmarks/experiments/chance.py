@@ -8,8 +8,8 @@ import numpy as np
 from numpy.random import Generator, default_rng
 
 from analytics.experiments.statistics import ArmMoments, choose_guardrail_tuning, choose_tuning
+from benchmarks.docs_tables import write_docs_table
 from benchmarks.experiments.any_look import AnyLookTest, Comparison, compare_at_looks
-from benchmarks.experiments.docs_tables import write_docs_table
 from benchmarks.experiments.traffic import (
     LIMITED,
     LOG_NORMAL,
@@ -59,7 +59,7 @@ def measure_chance(_lab: Lab) -> Iterator[BenchmarkFigure]:
     rates = [FailureRates(mean, correlation) for correlation, mean in product(CORRELATIONS, RATES)]
     for index, (counts, users) in enumerate(product((LOG_NORMAL, PARETO), (*USERS, *UNEQUAL_USERS))):
         cells += simulate_cells(default_rng([SEED, index]), [GridCell(counts, users, each) for each in rates], runs)
-    write_docs_table("chance", build_chance_table(cells, runs))
+    write_docs_table("experiments.md", "chance", build_chance_table(cells, runs))
     against = f"of {runs:,} without a difference, at any of {LOOKS:,} looks; worst of {len(cells)} cells: {{}}"
     worst = max(cells, key=lambda cell: cell.verdicts)
     yield BenchmarkFigure("experiments.verdicts.runs", worst.verdicts, "runs", against.format(worst))
@@ -74,7 +74,7 @@ def measure_chance_with_past(_lab: Lab) -> Iterator[BenchmarkFigure]:
     for index, (counts, users) in enumerate(product((LIMITED, PARETO), PAST_USERS)):
         generator = default_rng([SEED, 100 + index])
         cells += simulate_cells(generator, [GridCell(counts, users, each) for each in rates], runs, past=True)
-    write_docs_table("past", build_past_table(cells, runs))
+    write_docs_table("experiments.md", "past", build_past_table(cells, runs))
     worst = max(cells, key=lambda cell: cell.verdicts)
     against = f"of {runs:,} without a difference, at any of {LOOKS:,} looks; worst of {len(cells)} cells: {worst}"
     yield BenchmarkFigure("experiments.past.runs", worst.verdicts, "runs", against)

@@ -13,9 +13,9 @@ from numpy.random import Generator, default_rng
 
 from analytics.experiments import statistics
 from analytics.experiments.statistics import CONCENTRATION, MAX_GUARDRAIL_TUNING, choose_tuning
+from benchmarks.docs_tables import write_docs_table
 from benchmarks.experiments.any_look import AnyLookTest, compare_at_looks
 from benchmarks.experiments.chance import RUNS, SEED
-from benchmarks.experiments.docs_tables import write_docs_table
 from benchmarks.experiments.traffic import Floats
 from benchmarks.figures import BenchmarkFigure
 from benchmarks.lab import Lab
@@ -41,7 +41,7 @@ def measure_doubling(_lab: Lab) -> Iterator[BenchmarkFigure]:
         table.append([f"{rate:.0%}", f"{2 * rate:.0%}", *(f"{share:.1%}" for share in shares)])
         against = f"of {runs:,} runs by a guardrail, before both arms have {SUBJECTS} subjects with one call each"
         yield BenchmarkFigure(f"experiments.doubling.{rate * 100:g}", round(float(shares[0]), 4), "share", against)
-    write_docs_table("doubling", table)
+    write_docs_table("experiments.md", "doubling", table)
 
 
 def measure_split(_lab: Lab) -> Iterator[BenchmarkFigure]:
@@ -57,7 +57,7 @@ def measure_split(_lab: Lab) -> Iterator[BenchmarkFigure]:
     yield BenchmarkFigure("experiments.split.found", found, "share", f"45:55 instead of 50:50, {against}")
     blamed = _count_blamed(generator, runs)
     shares = [["45:55", f"{found:.0%}"], ["50:50", f"{blamed / runs:.1%}"]]
-    write_docs_table("split", [["arrived", "said to be broken"], *shares])
+    write_docs_table("experiments.md", "split", [["arrived", "said to be broken"], *shares])
     yield BenchmarkFigure("experiments.split.blamed", blamed, "runs", f"50:50 as planned, {against}, after any subject")
 
 

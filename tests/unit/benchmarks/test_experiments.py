@@ -7,8 +7,8 @@ from numpy.random import default_rng
 
 from analytics.experiments import statistics
 from analytics.experiments.statistics import ArmMoments, ArmResult, ArmVerdict
-from benchmarks import run_size
-from benchmarks.experiments import chance, docs_tables
+from benchmarks import docs_tables, run_size
+from benchmarks.experiments import chance
 from benchmarks.experiments.chance import GridCell
 from benchmarks.experiments.traffic import LIMITED, LOOKS, PARETO, CallTimeline, FailureRates
 
@@ -41,12 +41,13 @@ def test_simulation_fails_if_the_product_judges_otherwise(monkeypatch: pytest.Mo
 
 def test_table_replaces_the_one_in_the_docs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(run_size.SMOKE, "")
-    monkeypatch.setattr(docs_tables, "PAGE", tmp_path / "page.md")
-    docs_tables.PAGE.write_text("Before\n\n<!-- split -->\n\nold\n\n<!-- /split -->\n\nAfter\n")
+    monkeypatch.setattr(docs_tables, "DOCS", tmp_path)
+    page = tmp_path / "page.md"
+    page.write_text("Before\n\n<!-- split -->\n\nold\n\n<!-- /split -->\n\nAfter\n")
 
-    docs_tables.write_docs_table("split", [["arrived"], ["45:55"]])
+    docs_tables.write_docs_table("page.md", "split", [["arrived"], ["45:55"]], "Of today.")
 
-    table = "| arrived |\n| ------- |\n| 45:55   |"
-    assert docs_tables.PAGE.read_text() == f"Before\n\n<!-- split -->\n\n{table}\n\n<!-- /split -->\n\nAfter\n"
+    table = "Of today.\n\n| arrived |\n| ------- |\n| 45:55   |"
+    assert page.read_text() == f"Before\n\n<!-- split -->\n\n{table}\n\n<!-- /split -->\n\nAfter\n"
     with pytest.raises(ValueError, match="no place for the table past"):
-        docs_tables.write_docs_table("past", [["arrived"]])
+        docs_tables.write_docs_table("page.md", "past", [["arrived"]])

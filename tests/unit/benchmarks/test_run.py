@@ -1,6 +1,8 @@
 """A run of benchmarks writes each figure when it comes, goes on after failures, and its exit code says how it ended."""
 
 import json
+import signal
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -8,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks import lab, run, run_record, run_size
+from benchmarks import docs_tables, lab, run, run_record, run_size, usage
 from benchmarks.benchmark_list import Benchmark
 from benchmarks.figures import BenchmarkFigure, NotMeasured
 from benchmarks.lab import Lab
@@ -16,8 +18,8 @@ from benchmarks.peers import peer
 from benchmarks.peers.fastmcp import FASTMCP_TOOLS
 
 RATIO, RATE = "help.cached.ratio", "help.requests_per_s"
-MET, MISSED = BenchmarkFigure(RATIO, 0.95, "ratio", "a"), BenchmarkFigure(RATIO, 0.5, "ratio", "a")
-OTHER = BenchmarkFigure("exec.overhead.ms", 0.5, "ms", "b")
+MET, MISSED = BenchmarkFigure(RATIO, 0.97, "ratio", "a"), BenchmarkFigure(RATIO, 0.5, "ratio", "a")
+OTHER = BenchmarkFigure("idempotency.ms", 0.5, "ms", "b")
 
 
 def give(*figures: BenchmarkFigure, then: Exception | None = None) -> Benchmark:
@@ -30,7 +32,7 @@ def give(*figures: BenchmarkFigure, then: Exception | None = None) -> Benchmark:
 
 
 @pytest.fixture(autouse=True)
-def _isolated_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _isolated_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     @contextmanager
     def open_lab() -> Iterator[Lab]:
         yield Lab(tmp_path, None)
@@ -38,8 +40,11 @@ def _isolated_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lab, "open_lab", open_lab)
     monkeypatch.setattr(run, "RESULT", tmp_path / "bench.json")
     monkeypatch.setattr(run, "SMOKE_RESULT", tmp_path / "bench-smoke.json")
-    monkeypatch.setattr(run.signal, "signal", lambda *_: None)
+    monkeypatch.setattr(usage, "measure_busy_share", lambda _seconds: 0.0)
     monkeypatch.setenv(run_size.SMOKE, "")
+    before = signal.getsignal(signal.SIGTERM)
+    yield
+    signal.signal(signal.SIGTERM, before)
 
 
 def read_rows(tmp_path: Path, name: str = "bench.json") -> dict[str, dict[str, Any]]:
@@ -58,7 +63,7 @@ def test_failed_benchmark_keeps_its_first_figures_and_those_of_others(
 
     rows, printed = read_rows(tmp_path), capsys.readouterr().out
     assert code == run_record.FAILED
-    assert (rows[RATIO]["value"], rows[OTHER.name]["value"]) == (0.95, 0.5)
+    assert (rows[RATIO]["value"], rows[OTHER.name]["value"]) == (0.97, 0.5)
     assert rows[RATE] == {
         "name": RATE,
         "value": None,
@@ -68,6 +73,7 @@ def test_failed_benchmark_keeps_its_first_figures_and_those_of_others(
         "met": None,
         "status": "failed",
         "reason": "RuntimeError: The server is gone.",
+        "busy": 0.0,
     }
     assert "FAILED   RuntimeError: The server is gone." in printed
     assert f"Failed: {RATE}." in printed
@@ -142,13 +148,51 @@ def test_smoke_run_is_a_hundredth_and_keeps_the_figures_of_a_whole_run(tmp_path:
     assert json.loads((tmp_path / "bench-smoke.json").read_text())["smoke"] is True
 
 
-def test_run_says_how_busy_the_machine_was(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_benchmark_that_hangs_is_a_row_that_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run, "LONGEST_SECONDS", 0.05)
+
+    def hang(_lab: Lab) -> Iterator[BenchmarkFigure]:
+        yield MET
+        time.sleep(60)
+
+    code = run.main([], [Benchmark((RATIO, RATE), hang), Benchmark((OTHER.name,), lambda _: [OTHER])])
+
+    rows = read_rows(tmp_path)
+    assert code == run_record.FAILED
+    assert (rows[RATIO]["value"], rows[RATE]["reason"]) == (0.97, "BenchmarkTooSlow: It took longer than 0.05 s.")
+    assert rows[OTHER.name]["value"] == 0.5
+
+
+@pytest.mark.parametrize("shares", [(0.3, 0.0), (0.0, 0.3)], ids=["before", "after"])
+def test_missed_time_is_not_judged_if_other_programs_were_busy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], shares: tuple[float, float]
 ) -> None:
-    monkeypatch.setattr(run_record.os, "getloadavg", lambda: (1.25, 0, 0))
+    left = iter(shares)
+    monkeypatch.setattr(usage, "measure_busy_share", lambda _seconds: next(left))
 
-    run.main(["help.cached"], [give(MET)])
+    assert run.main(["help.cached"], [give(MISSED)]) == run_record.BUSY
 
-    content = json.loads((tmp_path / "bench.json").read_text())
-    assert content["load_before"] == content["load_after"] == 1.25
-    assert "Load average 1.2 before, 1.2 after" in capsys.readouterr().out
+    assert read_rows(tmp_path)[RATIO]["busy"] == 0.3
+    printed = capsys.readouterr().out
+    assert f"Not judged, as other programs were busy: {RATIO}." in printed
+    assert "other programs used at most 30% of the cores" in printed
+
+
+def test_missed_count_is_judged_on_a_busy_machine_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(usage, "measure_busy_share", lambda _seconds: 0.9)
+    tokens = BenchmarkFigure("discovery.tokens", 9_000, "tokens", "a")
+
+    assert run.main([], [Benchmark((tokens.name,), lambda _: [tokens])]) == run_record.MISSED
+
+
+def test_docs_get_a_table_of_all_figures_with_the_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(docs_tables, "DOCS", tmp_path)
+    page = tmp_path / "performance.md"
+    page.write_text("<!-- figures --><!-- /figures -->")
+
+    run.main(["--docs"], [give(MISSED, then=NotMeasured("make bench-peers"))])
+
+    lines = page.read_text().splitlines()
+    assert f"commit `{run_record.read_commit()}`" in lines[2]
+    assert [cell.strip() for cell in lines[6].split("|")[1:-1]] == [f"`{RATIO}`", "0.5", "≥ 0.95", "missed", "a"]
+    assert [cell.strip() for cell in lines[7].split("|")[1:-1]] == [f"`{RATE}`", "", "", "not run", "make bench-peers"]
