@@ -2,6 +2,7 @@
 
 A turn is complete if it has every tool that it needs, or one of each set of equal ones. What a selection lacks comes
 with an escalation for each missing tool. Conversations of the split "test" are held out: nothing is tuned on them.
+Who has read them to tune moves them to "dev", and somebody else writes new ones.
 """
 
 import json
