@@ -26,6 +26,7 @@ STEPS = {
     "registry hosts": ["-m", "tools.drift", "hosts"],
     "class names": ["-m", "tools.drift", "classes"],
     "structure": ["-m", "tools.drift", "structure"],
+    "scripts": ["-m", "tools.drift", "scripts"],
 }
 
 # makemigrations reads the migration history from the database. An empty one in memory needs no file and no server.

@@ -1,4 +1,4 @@
-"""Find problems that no other step of make check finds: python -m tools.drift requirements|hosts|classes|structure.
+"""Find problems that no other step of make check finds: python -m tools.drift and a name in CHECKS.
 
 Works offline. It compares pins with pyproject.toml, but does not ask whether newer versions exist.
 """
@@ -6,6 +6,8 @@ Works offline. It compares pins with pyproject.toml, but does not ask whether ne
 import ast
 import os
 import re
+import shutil
+import subprocess
 import sys
 import tomllib
 from collections import Counter, defaultdict
@@ -152,11 +154,28 @@ def find_structure_problems() -> list[str]:
     return problems
 
 
+SCRIPT_FOLDERS = ("static/", "gateway/static/")
+
+
+def find_script_problems() -> list[str]:
+    """Return a sentence for each script of the pages that does not parse, or imports what is not there."""
+    node = shutil.which("node")
+    if node is None:
+        print("Skipped: node, which parses the scripts, is not installed.")
+        return []
+    scripts = [path for path in list_committed_files() if path.startswith(SCRIPT_FOLDERS) and path.endswith(".js")]
+    options = ["--experimental-vm-modules", "--no-warnings"]  # node has no other way to link without running
+    command = [node, *options, "tools/link_scripts.mjs", *scripts]
+    linked = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True)
+    return [*linked.stdout.splitlines(), *([linked.stderr] if linked.returncode else [])]
+
+
 CHECKS = {
     "requirements": find_requirement_problems,
     "hosts": find_registry_hosts,
     "classes": find_repeated_class_names,
     "structure": find_structure_problems,
+    "scripts": find_script_problems,
 }
 
 
