@@ -1,4 +1,4 @@
-"""Connections to PostgreSQL and SQLite: timeouts, the pool, and indexes added while serving.
+"""Connections to PostgreSQL and SQLite: timeouts and the pool.
 
 PostgreSQL ends a slow statement itself (`statement_timeout`). A server that is paused, or behind a network that
 swallows packets, ends nothing: it keeps the connection and sends nothing. So the client has a limit as well. It is a
@@ -16,21 +16,16 @@ from typing import Any, TypeVar
 
 import psycopg
 from django.conf import settings
-from django.contrib.postgres.operations import AddIndexConcurrently
 from django.db import OperationalError, connection
 from django.db.backends.base.base import BaseDatabaseWrapper
-from django.db.backends.base.schema import BaseDatabaseSchemaEditor
-from django.db.migrations.operations import AddIndex
-from django.db.migrations.state import ProjectState
 from psycopg.abc import PQGen
 from psycopg.rows import Row
 
-from core.database.deadlines import get_wait_until, limit_waits
+from core.database.deadlines import get_wait_until
 
 T = TypeVar("T")
 GRACE_SECONDS = 1.0
 PAUSE_SECONDS = (0.001, 0.003)  # between two tries; random, so that waiters do not keep in step
-MAX_SECONDS = 24 * 3_600  # of building an index, which also waits for older transactions
 
 
 class LimitedConnection(psycopg.Connection[Row]):
@@ -99,38 +94,3 @@ def return_connection_after() -> Iterator[None]:
     finally:
         with return_connection():
             pass
-
-
-class AddIndexOnline(AddIndexConcurrently):
-    """Add an index to a large table. On PostgreSQL this does not block writes; its migration must not be atomic."""
-
-    def database_forwards(
-        self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
-    ) -> None:
-        with _without_time_limit(schema_editor):
-            if schema_editor.connection.vendor == "postgresql":  # a build that was cut off leaves an invalid index
-                schema_editor.execute(f'DROP INDEX CONCURRENTLY IF EXISTS "{self.index.name}"')
-            self._get_operation(schema_editor).database_forwards(self, app_label, schema_editor, from_state, to_state)
-
-    def database_backwards(
-        self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
-    ) -> None:
-        self._get_operation(schema_editor).database_backwards(self, app_label, schema_editor, from_state, to_state)
-
-    @staticmethod
-    def _get_operation(schema_editor: BaseDatabaseSchemaEditor) -> Any:
-        return AddIndexConcurrently if schema_editor.connection.vendor == "postgresql" else AddIndex
-
-
-@contextmanager
-def _without_time_limit(schema_editor: BaseDatabaseSchemaEditor) -> Iterator[None]:
-    """Lift the limits of the server's statements and of the client's waits, which are made for calls."""
-    if schema_editor.connection.vendor != "postgresql":
-        yield
-        return
-    with limit_waits(time.monotonic() + MAX_SECONDS):
-        schema_editor.execute("SET statement_timeout = 0")
-        try:
-            yield
-        finally:
-            schema_editor.execute("RESET statement_timeout")
