@@ -26,6 +26,8 @@ from core.database.deadlines import get_wait_until
 T = TypeVar("T")
 GRACE_SECONDS = 1.0
 PAUSE_SECONDS = (0.001, 0.003)  # between two tries; random, so that waiters do not keep in step
+BEGIN = "BEGIN IMMEDIATE"
+WRITES = ("UPDATE ", "INSERT ", "DELETE ")  # which take the lock themselves outside a transaction
 
 
 class LimitedConnection(psycopg.Connection[Row]):
@@ -49,14 +51,15 @@ class LimitedConnection(psycopg.Connection[Row]):
 
 def wait_fairly_for_locks(*, connection: BaseDatabaseWrapper, **_: Any) -> None:
     """Install the waiting on a new connection (a receiver of connection_created)."""
-    if connection.vendor == "sqlite" and _begin not in connection.execute_wrappers:
+    if connection.vendor == "sqlite" and _wait_for_lock not in connection.execute_wrappers:
         # Before all others: a context manager that is open now removes the last one.
-        connection.execute_wrappers.insert(0, _begin)
+        connection.execute_wrappers.insert(0, _wait_for_lock)
 
 
-def _begin(execute: Callable[..., Any], sql: Any, params: Any, many: bool, context: dict[str, Any]) -> Any:
-    """Run BEGIN IMMEDIATE, and try again until the deadline while another connection writes."""
-    if sql != "BEGIN IMMEDIATE":
+def _wait_for_lock(execute: Callable[..., Any], sql: Any, params: Any, many: bool, context: dict[str, Any]) -> Any:
+    """Run a statement that takes the write lock, and try again until the deadline while another connection has it."""
+    takes_lock = sql == BEGIN or (sql.startswith(WRITES) and not context["connection"].in_atomic_block)
+    if not takes_lock:
         return execute(sql, params, many, context)
     inner = context["connection"].connection
     default_seconds = settings.DATABASES["default"]["OPTIONS"]["timeout"]
