@@ -5,11 +5,13 @@ sum of its words' vectors.
 """
 
 import json
+import os
 import struct
 from collections.abc import Sequence
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,15 +19,19 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float32]
 
 WORD_START = "▁"  # marks a piece at the beginning of a word
+STORED = np.dtype(np.float16)
 FIRST_PIECE = 259  # the ones before are control tokens and the 256 bytes, which have no meaning
 
 
 class WordVectors:
-    """A table of vectors by word piece. It is memory-mapped, so that all processes share it."""
+    """A table of vectors by word piece.
+
+    Rows are read from the file when they are needed: all processes share what the system caches of it. The pages of a
+    mapped file would count as memory of each process (9 MB after an index is built).
+    """
 
     def __init__(self, weights: Path, tokenizer: Path) -> None:
-        self._table = _map_weights(weights)
-        self.size = int(self._table.shape[1])
+        self._file, self._start, self.size = _open_weights(weights)
         vocabulary = json.loads(tokenizer.read_text(encoding="utf-8"))["model"]["vocab"]
         self._pieces: dict[str, int] = {
             piece: at for piece, at in vocabulary.items() if at >= FIRST_PIECE and piece != WORD_START
@@ -36,8 +42,14 @@ class WordVectors:
         """Return the vector of each word, shape (words, size). Zeros for a word without known pieces."""
         pieces_by_word = [self._split_to_pieces(word) for word in words]
         owner = np.repeat(np.arange(len(pieces_by_word)), [len(pieces) for pieces in pieces_by_word])
-        rows = self._table[np.array([piece for pieces in pieces_by_word for piece in pieces], dtype=np.int64)]
+        rows = self._read_rows([piece for pieces in pieces_by_word for piece in pieces])
         return sum_by_owner(rows.astype(np.float32), owner, len(pieces_by_word))
+
+    def _read_rows(self, pieces: Sequence[int]) -> NDArray[np.float16]:
+        """Return the vectors of pieces, shape (pieces, size)."""
+        width = self.size * STORED.itemsize
+        content = b"".join(os.pread(self._file.fileno(), width, self._start + piece * width) for piece in pieces)
+        return np.frombuffer(content, dtype=STORED).reshape(len(pieces), self.size)
 
     def is_word(self, word: str) -> bool:
         """Return whether a word is a single piece: a common word or name, so not a typo."""
@@ -90,10 +102,12 @@ def scale_to_unit_length(rows: Floats) -> Floats:
     return unit_rows
 
 
-def _map_weights(weights: Path) -> NDArray[np.float16]:
-    """Map the only tensor of a safetensors file: 8 bytes with the length of the JSON header, the header, the values."""
-    with weights.open("rb") as file:
-        (length,) = struct.unpack("<Q", file.read(8))
-        header = json.loads(file.read(length))["embedding.weight"]
-    start = 8 + length + header["data_offsets"][0]
-    return np.memmap(weights, dtype=np.float16, mode="r", offset=start, shape=tuple(header["shape"]))
+def _open_weights(weights: Path) -> tuple[BinaryIO, int, int]:
+    """Open a safetensors file with one tensor. Return the file, where its values begin, and the length of a row.
+
+    The file is 8 bytes with the length of the JSON header, the header, and the values.
+    """
+    file = weights.open("rb", buffering=0)
+    (length,) = struct.unpack("<Q", file.read(8))
+    header = json.loads(file.read(length))["embedding.weight"]
+    return file, 8 + length + header["data_offsets"][0], header["shape"][1]
