@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import splintr
 
+from core import memory
 from core.text import json_text
 
 MAX_TOKEN_CHARS = 128  # no token is longer
@@ -22,7 +23,9 @@ T = TypeVar("T")
 @cache
 def _tokenizer() -> splintr.AnyTokenizer:
     # Loaded on first use (32 ms, 32 MB), so that processes that serve no toolsets do not pay for it.
-    return splintr.Tokenizer.from_pretrained("o200k_base")
+    tokenizer = splintr.Tokenizer.from_pretrained("o200k_base")
+    memory.return_freed_memory()
+    return tokenizer
 
 
 def count(text: str | bytes) -> int:
