@@ -1,16 +1,13 @@
 """The Celery app of workers (celery -A config.celery worker) and of web processes, which send tasks with it."""
 
-import logging
 import os
-import threading
-from multiprocessing.util import Finalize
 from typing import Any
 
 from celery import Celery, signals
 from django.conf import settings
 
 from config import env
-from core.background import poller
+from core.background import poller, task_queue
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
@@ -28,21 +25,12 @@ app.config_from_object("django.conf:settings", namespace="CELERY")
 
 
 def start_embedded_worker() -> None:
-    """Run a worker in threads of this process if the broker is in memory, where other processes cannot reach it."""
+    """Run tasks in threads of this process if there is no broker, and so no worker."""
     if settings.EMBEDDED_BROKER:
-        threading.Thread(target=_run_embedded_worker, name="batches", daemon=True).start()
+        from gateway.batches import sweep
 
-
-def _run_embedded_worker() -> None:
-    from celery.worker import WorkController
-
-    logging.getLogger("celery.worker.consumer.connection").setLevel(logging.WARNING)  # there are no connections
-    worker = WorkController(
-        app=app, pool_cls="threads", without_heartbeat=True, without_mingle=True, without_gossip=True
-    )
-    # Server workers are multiprocessing children. Stop before the finalizer that writes the last events.
-    Finalize(worker, worker.stop, exitpriority=20)
-    worker.start()
+        sweep.is_worker = True
+        task_queue.start_threads()
 
 
 @signals.setup_logging.connect
@@ -51,13 +39,13 @@ def _keep_django_logging(**_: Any) -> None:
 
 
 @signals.worker_init.connect
-def _start_poller(**_: Any) -> None:
-    """Start the poller of releases and keys, and make this process look for batches that no message announces."""
+def _start_worker(**_: Any) -> None:
+    """Start the threads and the poller, and make this process look for batches that no message announces."""
     from gateway.batches import sweep
 
     sweep.is_worker = True
-    if not settings.EMBEDDED_BROKER:  # an embedded worker is in a web process, which has a poller
-        poller.start()
+    task_queue.start_threads()
+    poller.start()
 
 
 @signals.worker_init.connect

@@ -365,12 +365,9 @@ OAUTH2_PROVIDER = {
     "COMPLIANT_BCP_RFC9700_PKCE_REQUIRED": True,
 }
 
-# Batches. If no broker is set, each web process has one in memory and a worker in threads (config/celery.py).
+# Batches. If no broker is set, each web process runs tasks in its own threads (core/background/task_queue.py).
 EMBEDDED_BROKER = CELERY_BROKER_URL.startswith("memory:")
-if EMBEDDED_BROKER:
-    CELERY_BROKER_TRANSPORT = "config.memory_broker:WakingTransport"
-    CELERY_BROKER_TRANSPORT_OPTIONS = {}
-elif CELERY_BROKER_URL.startswith(("redis", "sentinel")):
+if CELERY_BROKER_URL.startswith(("redis", "sentinel")):
     # Seconds; without these, a call would wait forever for a Redis that does not respond.
     CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_timeout": 5, "socket_connect_timeout": 2}
 else:

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from celery import current_app
 from django.conf import settings
 from django.db import transaction
 from django.db.models.functions import Now
 
 from core import logs
+from core.background import task_queue
 from core.background.poller import run_in_background
 from notifications.models import Notification
 
@@ -71,6 +71,6 @@ def wake_worker() -> None:
 
 def _send_message() -> None:
     try:
-        current_app.send_task(TASK_NAME, retry=False, ignore_result=True)
+        task_queue.send(TASK_NAME)
     except Exception as error:  # each broker has its own errors
         log.warning("notification.broker_unavailable\n%s", logs.format_safely(error))

@@ -104,9 +104,9 @@ def embedded_worker(start_worker_once: None, monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.fixture
 def queued_batches(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Collect the ids of the batches for which a message would be sent to the broker. No message is sent."""
+    """Collect the id of the batch for each thread that a message to the broker would wake. No message is sent."""
     sent: list[str] = []
-    monkeypatch.setattr(broker._sender, "enqueue", lambda id, _: sent.append(str(id)))
+    monkeypatch.setattr(broker._sender, "enqueue", lambda id, _, threads: sent.extend([str(id)] * threads))
     return sent
 
 

@@ -221,7 +221,7 @@ def test_worker_is_woken_after_the_commit_and_its_failure_hurts_nobody(
         assert woken == []
 
     assert len(woken) == 1
-    with mock.patch.object(outbox.current_app, "send_task", side_effect=OSError("no broker")):
+    with mock.patch.object(outbox.task_queue, "send", side_effect=OSError("no broker")):
         woken[0]()
 
 
