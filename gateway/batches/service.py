@@ -40,6 +40,7 @@ WORKER_HEAD_START = 0.1  # seconds that workers have to claim an entry before th
 STANDSTILL_SECONDS = 1.0  # seconds in which no entry starts or ends, after which all workers of a batch may be gone
 GATHER_SECONDS = 0.005  # seconds to wait so that entries ending together are seen in one query
 POLL_INTERVALS = (0.01, 0.1)  # seconds between polls for what other processes did: first and maximum
+BUSY_POLL_INTERVAL = 0.05  # maximum while entries start and end, and some have not started
 MAX_WAITING_REQUESTS = 2  # status requests that may wait in a process at a time: it has few threads
 MAX_WAIT_SECONDS = 20  # seconds that a status request may wait
 DEGRADED_WARNING = (
@@ -169,8 +170,9 @@ def _poll_until_done(batch: Batch, until: Deadline) -> int:
         states = [each.state for each in entries]
         if set(states) == {State.DONE}:
             break
-        if states != seen_states:
-            seen_states, interval = states, POLL_INTERVALS[0]
+        if states != seen_states:  # it may end soon, but not before its last entry has started
+            seen_states = states
+            interval = min(interval, BUSY_POLL_INTERVAL) if State.PENDING in states else POLL_INTERVALS[0]
         progress = (len(states) - states.count(State.PENDING) - own_count, states.count(State.DONE) - own_count)
         if progress != others_progress:
             others_progress, changed_at = progress, time.monotonic()
