@@ -32,13 +32,20 @@ def main() -> None:
     run_server(
         lambda: build_arguments("config.rsgi:application", workers=settings.GATEWAY_WORKERS),
         modules=("config.urls", "gateway.mcp_server.server", "gateway.executors.mcp.tool_runner"),
+        load_data=_load_shared_data,
     )
 
 
-def run_server(list_arguments: Callable[[], list[str]], *, modules: Sequence[str]) -> None:
+def run_server(
+    list_arguments: Callable[[], list[str]],
+    *,
+    modules: Sequence[str],
+    load_data: Callable[[], object] = lambda: None,
+) -> None:
     """Run granian so that a signal stops it and its workers at any time, even during startup.
 
-    `list_arguments` is called when the settings are loaded. `modules` are imported before workers are forked.
+    `list_arguments` is called when the settings are loaded. Before workers are forked, `modules` are imported, and
+    `load_data` is called.
     """
     # Until granian sets its handler, Python's would print a traceback. manage.py start blocks the signal.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -47,7 +54,7 @@ def run_server(list_arguments: Callable[[], list[str]], *, modules: Sequence[str
     with env.exit_on_invalid_setting():
         env.make_metrics_folder()
         env.load_settings()
-    _preload_application(modules)
+    _preload_application(modules, load_data)
     os.register_at_fork(after_in_child=_stop_on_sigterm_only)
     from granian import cli
 
@@ -75,7 +82,16 @@ def build_arguments(application: str, *, workers: int, interface: str = "rsgi") 
     ]
 
 
-def _preload_application(modules: Sequence[str]) -> None:
+def _load_shared_data() -> None:
+    """Load what each worker needs and never changes: 32 MB of tokens, and the 5 MB vocabulary of word vectors."""
+    from core.text import token_budget  # when the settings are loaded, which numpy must not precede
+    from registry.search import word_vectors
+
+    token_budget.load_tokenizer()
+    word_vectors.load_vectors()
+
+
+def _preload_application(modules: Sequence[str], load_data: Callable[[], object]) -> None:
     """Import the application. Workers are forks of this process: they start immediately and share the memory.
 
     Nothing here may start a thread or connect to anything: a fork would lack the thread and share the connection.
@@ -84,6 +100,7 @@ def _preload_application(modules: Sequence[str]) -> None:
         django.setup()
         for module in (*modules, *(name.rpartition(".")[0] for name in settings.MIDDLEWARE)):
             import_module(module)
+        load_data()
     from core import metrics
 
     metrics.drop_own_gauges()

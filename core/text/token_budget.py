@@ -21,8 +21,8 @@ T = TypeVar("T")
 
 
 @cache
-def _tokenizer() -> splintr.AnyTokenizer:
-    # Loaded on first use (32 ms, 32 MB), so that processes that serve no toolsets do not pay for it.
+def load_tokenizer() -> splintr.AnyTokenizer:
+    """Return the tokenizer. It takes 32 ms and 32 MB, so that only processes that count tokens load it."""
     tokenizer = splintr.Tokenizer.from_pretrained("o200k_base")
     memory.return_freed_memory()
     return tokenizer
@@ -30,7 +30,7 @@ def _tokenizer() -> splintr.AnyTokenizer:
 
 def count(text: str | bytes) -> int:
     """Return the number of tokens in a text. Names of special tokens count as ordinary text."""
-    return len(_tokenizer().encode_ordinary(text if isinstance(text, str) else text.decode()))
+    return len(load_tokenizer().encode_ordinary(text if isinstance(text, str) else text.decode()))
 
 
 def count_json(value: Any) -> int:
