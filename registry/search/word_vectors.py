@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,7 +47,7 @@ class WordVectors:
     def _read_rows(self, pieces: Sequence[int]) -> NDArray[np.float16]:
         """Return the vectors of pieces, shape (pieces, size)."""
         width = self.size * STORED.itemsize
-        content = b"".join(os.pread(self._file.fileno(), width, self._start + piece * width) for piece in pieces)
+        content = b"".join(os.pread(self._file, width, self._start + piece * width) for piece in pieces)
         return np.frombuffer(content, dtype=STORED).reshape(len(pieces), self.size)
 
     def is_word(self, word: str) -> bool:
@@ -102,12 +101,12 @@ def scale_to_unit_length(rows: Floats) -> Floats:
     return unit_rows
 
 
-def _open_weights(weights: Path) -> tuple[BinaryIO, int, int]:
-    """Open a safetensors file with one tensor. Return the file, where its values begin, and the length of a row.
+def _open_weights(weights: Path) -> tuple[int, int, int]:
+    """Open a safetensors file with one tensor. Return the file's descriptor, where values begin, and a row's length.
 
-    The file is 8 bytes with the length of the JSON header, the header, and the values.
+    The file is 8 bytes with the length of the JSON header, the header, and the values. It stays open.
     """
-    file = weights.open("rb", buffering=0)
-    (length,) = struct.unpack("<Q", file.read(8))
-    header = json.loads(file.read(length))["embedding.weight"]
+    file = os.open(weights, os.O_RDONLY)
+    (length,) = struct.unpack("<Q", os.pread(file, 8, 0))
+    header = json.loads(os.pread(file, length, 8))["embedding.weight"]
     return file, 8 + length + header["data_offsets"][0], header["shape"][1]
