@@ -7,7 +7,7 @@ from analytics.alerts import alert_job
 from analytics.events import event_log, stored_contents
 from analytics.experiments import experiment_job
 from analytics.rollout import assignment
-from core.manifest import AuditKind, Job, Manifest, Verbs
+from core.manifest import AuditKind, Job, Manifest, PollerThread, Verbs, WatchedModel
 
 EXPERIMENT_VERBS: Verbs = {
     "decision": {"ship": "shipped", "drop": "dropped"},
@@ -31,7 +31,14 @@ MANIFEST = Manifest(
         Job("events.delete_figures", retention.delete_figures, timedelta(hours=1)),
         Job("events.delete_subjects", retention.delete_subjects, timedelta(hours=1)),
     ],
-    polled=[assignment.refresh_rollout, stored_contents.refresh_rules, event_log.update_metrics],
+    watched=[
+        WatchedModel("analytics.Flag"),
+        WatchedModel("analytics.Cohort"),
+        WatchedModel("analytics.CohortRule"),
+        WatchedModel("analytics.StoredContents"),
+    ],
+    refreshed=[assignment.refresh_rollout, stored_contents.refresh_rules],
+    polled={PollerThread.MEMORY: [event_log.update_metrics]},
     audit_kinds={
         "flag": AuditKind("flag"),
         "cohort": AuditKind("cohort"),

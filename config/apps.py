@@ -1,6 +1,8 @@
-from django.apps import AppConfig
+from django.apps import AppConfig, apps
 from django.db.backends.signals import connection_created
+from django.db.models.signals import post_migrate, pre_migrate
 
+from core.background import state_version
 from core.database import connections
 
 
@@ -13,6 +15,10 @@ class WiringConfig(AppConfig):
         from config import wiring  # models can be imported only now
         from core.sign_in import second_factor
 
+        # Once for each run of migrate: the last app with models has the tables of all others.
+        last = [app for app in apps.get_app_configs() if app.models_module is not None][-1]
+        pre_migrate.connect(state_version.remove_before_migrations, sender=last)
+        post_migrate.connect(state_version.install, sender=last)
         connection_created.connect(connections.wait_fairly_for_locks)
         second_factor.connect()
         wiring.connect()

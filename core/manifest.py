@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime, timedelta
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,25 @@ class Job:
     name: str
     function: JobFunction
     interval: timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class WatchedModel:
+    """A model whose rows processes keep in memory: `model` is app_label.ModelName.
+
+    A change of an `ignored` field alone changes nothing that they keep.
+    """
+
+    model: str
+    ignored: Sequence[str] = ()
+
+
+class PollerThread(StrEnum):
+    """A thread that calls its functions every half second. None waits for another."""
+
+    MEMORY = "memory"  # quick functions, which query only if they have to; first what is refreshed
+    RELEASES = "releases"  # loading a release takes seconds
+    UPKEEP = "upkeep"  # may wait for others' writes. Only in processes that answer calls
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +140,9 @@ class Manifest:
     subject_finders: Sequence[SubjectFinder] = ()  # the subject of a user of the console, empty if there is none
     demos: Sequence[DemoData] = ()
     jobs: Sequence[Job] = ()
-    polled: Sequence[Callable[[], object]] = ()  # what each process calls every half second
+    watched: Sequence[WatchedModel] = ()
+    refreshed: Sequence[Callable[[], object]] = ()  # what each process reads again when a watched row changes; quick
+    polled: Mapping[PollerThread, Sequence[Callable[[], object]]] = field(default_factory=dict)
     audit_kinds: Mapping[str, AuditKind] = field(default_factory=dict)
     areas: Mapping[str, Sequence[str]] = field(default_factory=dict)  # area of roles -> models, as app_label.model
     settings: Sequence[str] = ()  # environment variables
@@ -148,7 +170,9 @@ def merge(manifests: Iterable[Manifest]) -> Manifest:
     )
     _refuse_repeated("upstream", (upstream.name for upstream in merged.upstreams))
     _refuse_repeated("job", (job.name for job in merged.jobs))
-    _refuse_repeated("polled function", merged.polled)
+    polled = [*merged.refreshed, *(function for functions in merged.polled.values() for function in functions)]
+    _refuse_repeated("polled function", polled)
+    _refuse_repeated("watched model", (each.model for each in merged.watched))
     _refuse_repeated("kind of audit log entries", (kind for manifest in manifests for kind in manifest.audit_kinds))
     _refuse_repeated("model of an area", (model for models in merged.areas.values() for model in models))
     _refuse_repeated("setting", merged.settings)

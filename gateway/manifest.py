@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from core.handler_contract import EmbeddedUpstream
-from core.manifest import AuditKind, Job, Manifest
+from core.manifest import AuditKind, Job, Manifest, PollerThread, WatchedModel
 from gateway import builtin_ops
 from gateway.access import key_verification, release_routing
 from gateway.api import health
@@ -31,17 +31,23 @@ MANIFEST = Manifest(
         Job("users.delete_oauth_tokens", retention.delete_oauth_tokens, 60 * MINUTES),
         Job("evals.end_lost_runs", job.end_lost_runs, MINUTES),
     ],
-    polled=[
-        end_user_settings.refresh_settings,
-        release_routing.preload_cohort_releases,
-        key_verification.refresh_verified_keys,
-        sweep.sweep_when_due,
-        broker.check_when_due,
-        runner.check_when_due,
-        waiting_calls.deliver_when_due,
-        health.update_metrics,
-        runner.run_when_due,  # may take longest, so it comes after the functions that affect calls
+    watched=[
+        WatchedModel("gateway.Client"),
+        WatchedModel("gateway.ApiKey", ignored=["last_used_at"]),
+        WatchedModel("gateway.EndUserSettings"),
     ],
+    refreshed=[end_user_settings.refresh_settings, key_verification.refresh_verified_keys],
+    polled={
+        PollerThread.MEMORY: [key_verification.check_new_keys, broker.check_when_due, health.update_metrics],
+        PollerThread.RELEASES: [release_routing.preload_cohort_releases],
+        PollerThread.UPKEEP: [
+            waiting_calls.deliver_when_due,
+            sweep.sweep_when_due,
+            key_verification.save_last_used,
+            runner.check_when_due,
+            runner.run_when_due,  # may take longest
+        ],
+    },
     audit_kinds={
         "client": AuditKind("client", "gateway.view_client"),
         "api_key": AuditKind("API key", "gateway.view_apikey"),

@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from core.manifest import AuditKind, Job, Manifest
+from core.manifest import AuditKind, Job, Manifest, PollerThread, WatchedModel
 from registry import search
 from registry.catalog import cache, connections, switches
 from registry.imports import drift, import_job
@@ -19,14 +19,23 @@ MANIFEST = Manifest(
         Job("imports.check_upstreams", drift.check_when_due, timedelta(minutes=1)),
         Job("reviews.publish_scheduled", scheduling.publish_when_due, timedelta(seconds=5)),
     ],
-    polled=[
-        cache.refresh_live,
+    watched=[
+        WatchedModel("registry.Activation"),
+        WatchedModel("registry.Release"),
+        WatchedModel("registry.Connection"),
+        WatchedModel("registry.UpstreamDefinition"),
+        WatchedModel("registry.Switch"),
+    ],
+    refreshed=[
+        cache.read_live_version,
         cache.drop_withdrawn,
         connections.refresh_connections,
-        search.refresh_embeddings,
         switches.refresh_switches,
-        cache.update_metrics,
     ],
+    polled={
+        PollerThread.MEMORY: [cache.check_new_releases, search.refresh_embeddings, cache.update_metrics],
+        PollerThread.RELEASES: [cache.load_live],
+    },
     audit_kinds={
         **{kind.value: AuditKind(kind.label) for kind in Kind},
         "connection": AuditKind("connection"),

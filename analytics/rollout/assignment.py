@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from threading import Lock
 from typing import Any
 
 from django.conf import settings
@@ -105,12 +106,11 @@ def get_current_rollout() -> Rollout:
 def refresh_rollout() -> None:
     """Reload flags and cohorts if they changed. Two queries, and two more if they did."""
     global _current, _rows
-    rows = _cohort_query.fetch_rows(), _rule_query.fetch_rows()
-    if _current is None or rows != _rows:
-        _rows, _current = (
-            rows,
-            load_rollout(),
-        )  # read after `rows`: a change in between is loaded again at the next poll
+    with _refreshing:
+        rows = _cohort_query.fetch_rows(), _rule_query.fetch_rows()
+        if _current is None or rows != _rows:
+            # Read after `rows`: a change in between changes the state version as well, and is loaded at the next poll.
+            _rows, _current = rows, load_rollout()
 
 
 def load_rollout() -> Rollout:
@@ -149,6 +149,7 @@ def _query_rules() -> QuerySet[CohortRule, Row]:
 
 
 _is_servable: Callable[[str], bool]
+_refreshing = Lock()
 _current: Rollout | None = None
 _rows: tuple[list[Row], list[Row]] | None = None  # as the database returned them, to see whether they changed
 _cohort_query, _rule_query = PolledQuery(_query_cohorts), PolledQuery(_query_rules)

@@ -1,13 +1,19 @@
 """docs/reference/jobs.md: what runs in the background, and how often, from the manifests of the apps."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import timedelta
 
 from core import manifest
 from core.background import poller
+from core.manifest import PollerThread
 from gateway.jobs import runner
 
+THREADS = {
+    PollerThread.MEMORY: "Then, each time, it calls these. They query only if they have to.",
+    PollerThread.RELEASES: "A thread of its own loads releases, which takes longer.",
+    PollerThread.UPKEEP: "Processes that answer calls have another thread, which may wait for others' writes.",
+}
 UNITS = (("day", timedelta(days=1)), ("hour", timedelta(hours=1)), ("minute", timedelta(minutes=1)))
 
 
@@ -17,23 +23,31 @@ def render_page(notice: str) -> str:
         f"| `{job.name}` | {_describe_interval(job.interval)} | {_describe_function(job.function)} |"
         for job in manifest.get().jobs
     ]
-    functions = [
-        f"| `{_shorten_name(function)}` | {_describe_function(function)} |" for function in manifest.get().polled
-    ]
+    declared = manifest.get()
+    watched = [f"`{each.model}`" for each in declared.watched]
+    polled = "".join(
+        f"\n{THREADS[thread]}\n\n{_build_table(declared.polled.get(thread, ()))}" for thread in PollerThread
+    )
     return (
         f"# Background jobs\n\n{notice}\n\n"
-        "No scheduler, cron or Celery beat is needed. Each web process, Celery worker and `manage.py mcp_stdio` has a\n"
-        "background thread, which runs what this page lists.\n\n"
+        "No scheduler, cron or Celery beat is needed. Each web process, Celery worker and `manage.py mcp_stdio` has\n"
+        "background threads, which run what this page lists.\n\n"
         "## Periodic jobs\n\n"
-        f"The thread looks every {runner.POLL_SECONDS:g} seconds for jobs that are due. The first process that claims a"
+        f"A thread looks every {runner.POLL_SECONDS:g} seconds for jobs that are due. The first process that claims a"
         " job runs\nit, so each runs in one process at a time. If a job fails, it is logged as `job.failed` and runs"
         " again at its next\ntime. A job that leaves work runs again immediately.\n\n"
         "| job | every | what it does |\n|---|---|---|\n" + "\n".join(jobs) + "\n\n"
         "## In every process\n\n"
-        f"The thread of each process calls these functions every {poller.INTERVAL:g} seconds, in this order. Most of"
-        " them refresh what\nthe process holds in memory.\n\n"
-        "| function | what it does |\n|---|---|\n" + "\n".join(functions) + "\n"
+        f"Every {poller.INTERVAL:g} seconds, a thread of each process reads the state version: a number that changes"
+        f" with the rows of\n{', '.join(watched)}.\n\nIf it has changed, or after"
+        f" {poller.MAX_AGE:g} seconds, the thread calls these functions, which refresh what the process holds in"
+        " memory.\n\n" + _build_table(declared.refreshed) + polled
     )
+
+
+def _build_table(functions: Iterable[Callable[..., object]]) -> str:
+    rows = [f"| `{_shorten_name(function)}` | {_describe_function(function)} |\n" for function in functions]
+    return f"| function | what it does |\n|---|---|\n{''.join(rows)}"
 
 
 def _shorten_name(function: Callable[..., object]) -> str:

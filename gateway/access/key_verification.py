@@ -3,32 +3,34 @@
 import hmac
 import secrets
 import time
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from fnmatch import fnmatchcase
-from functools import lru_cache
 from hashlib import blake2b, sha256
 from threading import Lock
-from typing import Any
+from typing import Any, TypeVar
 
 from django.conf import settings
-from django.db.models import F
+from django.db import transaction
+from django.db.models import Q
 from django.utils import timezone
 from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
 
-from core.background.poller import PolledQuery, Row
 from core.overload import RateLimitBuckets, RateLimitDecision
 from gateway.models import ApiKey
 from registry.catalog.model import Visibility
 from registry.models import Op
 
+T = TypeVar("T")
 PREFIX = "gw_"
 PREFIX_LENGTH = len(PREFIX) + 8
 MAX_LENGTH = 100  # characters of a key
 MISS_CACHED_SECONDS = 1.0  # seconds; how long an invalid key of ours is refused without a query
 CHECK_LENGTH = 8  # characters of a key that only we can compute
 LAST_USED_INTERVAL = timedelta(minutes=1)  # between two writes of when a key was last used
+KEYS_A_QUERY = 1_000
 _buckets = RateLimitBuckets()
 
 
@@ -89,45 +91,59 @@ def get_by_id(id: int) -> VerifiedKey | None:
 
 
 def record_use(key: VerifiedKey) -> None:
-    """Record that a key was used now, for a request that did not send it. `refresh_verified_keys` saves it."""
+    """Record that a key was used now, for a request that did not send it. `save_last_used` saves it."""
     _cache.last_used[key.id] = time.time()
 
 
 def refresh_verified_keys() -> None:
-    """Drop verified keys that were changed or revoked, and save when keys were last used.
+    """Drop verified keys that were changed or revoked. Takes one query for a thousand keys."""
+    _cache.take_unchecked()
+    _drop_changed({key.prefix for key in list(_cache.verified.values())})
 
-    Takes one query if nothing happened.
+
+def check_new_keys() -> None:
+    """Try invalid keys again, and drop keys that were changed while this process verified them.
+
+    No query if none was verified since the last poll.
     """
     _cache.misses.clear()
-    verified_by_hash = _cache.verified
-    verified_keys = list(verified_by_hash.values())
-    if not verified_keys:
-        return
-    stamp_rows = _build_stamp_query(frozenset(key.prefix for key in verified_keys)).fetch_rows()
-    # Adding or dropping a key makes a new dict, so the same dict means the same keys.
-    is_unchanged = verified_by_hash is _cache.checked and stamp_rows == _cache.stamp_rows
-    if is_unchanged and not any(key.id in _cache.last_used for key in verified_keys):
-        return
-    rows = ApiKey.objects.filter(prefix__in={key.prefix for key in verified_keys}).annotate(
-        client_changed_at=F("client__updated_at")
-    )
-    stamps = {row.prefix: (row.updated_at, row.client_changed_at) for row in rows}
-    for key in verified_keys:
-        if stamps.get(key.prefix) != key.stamp:
-            _cache.drop(key.prefix)
-    _cache.checked, _cache.stamp_rows = verified_by_hash, stamp_rows
-    _save_last_used(list(rows))
+    if prefixes := _cache.take_unchecked():
+        _drop_changed(prefixes)
 
 
-@lru_cache(maxsize=2)
-def _build_stamp_query(prefixes: frozenset[str]) -> PolledQuery:
-    keys = ApiKey.objects.filter(prefix__in=prefixes).order_by("pk")
-    return PolledQuery(lambda: keys.values_list("prefix", "updated_at", "client__updated_at"))
+def _drop_changed(prefixes: set[str]) -> None:
+    stamps: dict[str, tuple[datetime, datetime]] = {}
+    for some in _split(list(prefixes)):
+        rows = ApiKey.objects.filter(prefix__in=some).values_list("prefix", "updated_at", "client__updated_at")
+        stamps |= {prefix: (changed_at, client_changed_at) for prefix, changed_at, client_changed_at in rows}
+    keys = [key for key in list(_cache.verified.values()) if key.prefix in prefixes]
+    if changed := {key.prefix for key in keys if stamps.get(key.prefix) != key.stamp}:
+        _cache.drop(changed)
+
+
+def save_last_used() -> None:
+    """Save when keys were last used, each at most once a minute. No query if none is due.
+
+    Keys that were used since the last poll get the same time, that of the first use.
+    """
+    for some in _split(_cache.take_due_uses()):
+        at = datetime.fromtimestamp(min(used_at for _, used_at in some), tz=timezone.get_default_timezone())
+        is_due = Q(last_used_at=None) | Q(last_used_at__lte=at - LAST_USED_INTERVAL)
+        with transaction.atomic():
+            # Another process may save some of them at the same time: then it has them, and nobody waits.
+            rows = ApiKey.objects.filter(is_due, pk__in=[id for id, _ in some]).select_for_update(skip_locked=True)
+            if ids := list(rows.order_by("pk").values_list("pk", flat=True)):
+                ApiKey.objects.filter(pk__in=ids).update(last_used_at=at)
+
+
+def _split(items: list[T]) -> Iterator[list[T]]:
+    for start in range(0, len(items), KEYS_A_QUERY):
+        yield items[start : start + KEYS_A_QUERY]
 
 
 def forget_key(prefix: str) -> None:
     """Make this process verify a key again, because its row has changed."""
-    _cache.drop(prefix)
+    _cache.drop({prefix})
 
 
 def clear_cache() -> None:
@@ -140,26 +156,42 @@ class _KeyCache:
         self.salt = secrets.token_bytes(32)
         self.verified: dict[bytes, VerifiedKey] = {}  # by hash: no plaintext key stays in memory
         self.misses: dict[bytes, float] = {}
-        self.last_used: dict[int, float] = {}
-        self.checked: dict[bytes, VerifiedKey] | None = None  # the keys at the last check, and what their rows said
-        self.stamp_rows: list[Row] = []
-        self.lock = Lock()
+        self.last_used: dict[int, float] = {}  # by the ids of keys that were used since the last poll
+        self._saved_uses: dict[int, float] = {}
+        self._unchecked: set[str] = set()  # prefixes of keys that were verified since the last poll
+        self._lock = Lock()
 
     def hash_token(self, plaintext: str) -> bytes:
         """Return the hash by which this process knows a key. It is faster to compute than the stored one."""
         return blake2b(plaintext.encode(), key=self.salt, digest_size=32).digest()
 
-    def drop(self, prefix: str) -> None:
-        with self.lock:
-            self.verified = {token_hash: key for token_hash, key in self.verified.items() if key.prefix != prefix}
+    def drop(self, prefixes: Container[str]) -> None:
+        with self._lock:
+            self.verified = {token_hash: key for token_hash, key in self.verified.items() if key.prefix not in prefixes}
 
     def add(self, token_hash: bytes, key: VerifiedKey) -> None:
-        with self.lock:
-            self.verified = {**self.verified, token_hash: key}
+        with self._lock:
+            self.verified[token_hash] = key
+            self._unchecked.add(key.prefix)
+
+    def take_unchecked(self) -> set[str]:
+        with self._lock:
+            prefixes, self._unchecked = self._unchecked, set()
+        return prefixes
+
+    def take_due_uses(self) -> list[tuple[int, float]]:
+        """Return (id of a key, time of its use in seconds since 1970) of those not taken within the last minute."""
+        uses, self.last_used = self.last_used, {}
+        seconds = LAST_USED_INTERVAL.total_seconds()
+        # A list: a thread that read the attribute a moment ago may still add to it.
+        due = {id: used_at for id, used_at in list(uses.items()) if used_at - self._saved_uses.get(id, 0.0) >= seconds}
+        self._saved_uses |= due
+        return list(due.items())
 
     def clear(self) -> None:
-        with self.lock:
+        with self._lock:
             self.verified, self.misses, self.last_used = {}, {}, {}
+            self._saved_uses, self._unchecked = {}, set()
 
 
 _cache = _KeyCache()
@@ -223,16 +255,6 @@ def _build_verified_key(row: ApiKey) -> VerifiedKey:
         flow_mode=row.client.data_flow,
         flow_rules=row.client.data_flow_rules,
     )
-
-
-def _save_last_used(rows: list[ApiKey]) -> None:
-    for row in rows:
-        last_used = _cache.last_used.pop(row.pk, None)
-        if last_used is None:
-            continue
-        at = datetime.fromtimestamp(last_used, tz=timezone.get_default_timezone())
-        if row.last_used_at is None or at - row.last_used_at >= LAST_USED_INTERVAL:
-            ApiKey.objects.filter(pk=row.pk).update(last_used_at=at)
 
 
 class KeyThrottle(BaseThrottle):

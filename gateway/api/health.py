@@ -79,7 +79,7 @@ class MetricsView(PublicView):
 def update_metrics() -> None:
     """Update the metrics of this process: its last poll and its pool of connections. The poller calls this."""
     if not poller.is_failing():
-        metrics.LAST_POLL.set(time.time())
+        metrics.LAST_POLL.set(poller.get_last_round())
     pool = getattr(connection, "pool", None)  # PostgreSQL only
     if pool is not None:
         stats = pool.get_stats()

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from threading import Lock
 
 from core.background.poller import PolledQuery
 from gateway.models import EndUserSettings
@@ -33,6 +34,7 @@ class EndUserRules:
 
 
 _DEFAULT = EndUserRules()
+_refreshing = Lock()
 _rules: Mapping[str, EndUserRules] | None = None
 _query = PolledQuery(
     lambda: EndUserSettings.objects.order_by("pk").values_list(
@@ -54,11 +56,12 @@ def uses_own_keys(connection: Connection | ConnectionConfig) -> bool:
 def refresh_settings() -> Mapping[str, EndUserRules]:
     """Reload the settings of all connections. Takes one query."""
     global _rules
-    _rules = {
-        name: EndUserRules(bool(has_user_keys), int(max_file_kb) * 1000, tuple(file_types.split()))
-        for name, has_user_keys, max_file_kb, file_types in _query.fetch_rows()
-    }
-    return _rules
+    with _refreshing:
+        _rules = {
+            name: EndUserRules(bool(has_user_keys), int(max_file_kb) * 1000, tuple(file_types.split()))
+            for name, has_user_keys, max_file_kb, file_types in _query.fetch_rows()
+        }
+        return _rules
 
 
 def clear_settings() -> None:

@@ -1,7 +1,7 @@
 """Run periodic jobs, each in one process at a time, and know whether the database takes writes.
 
-The background thread of every process checks every few seconds which jobs are due. The manifests declare them. The
-same thread refreshes releases and keys, so a job does a bounded amount of work and returns whether more is left.
+A background thread of every process checks every few seconds which jobs are due. The manifests declare them. The same
+thread recovers batches, so a job does a bounded amount of work and returns whether more is left.
 
 A small write into space that SQLite already has does not show that the disk is full, so free space is checked as well.
 """

@@ -49,6 +49,9 @@ _live: Catalog | None = None
 _loaded: OrderedDict[str, Catalog] = OrderedDict()
 _withdrawn: set[str] = set()  # known to this process. Withdrawing is permanent, so the database is asked only once
 _lock = Lock()
+_live_version: str | None = None  # by the database, as it was last read; _live follows it
+_has_new_releases = False  # whether a release was loaded since withdrawn ones were looked for
+_reading_version, _loading_live = Lock(), Lock()
 _live_version_query = PolledQuery(lambda: Activation.objects.filter(is_live=True).values_list("release_id")[:1])
 _warmers: tuple[Callable[[Catalog], object], ...] = ()
 
@@ -94,6 +97,7 @@ def get_catalog(version: str) -> Catalog:
 
     Raises Release.DoesNotExist, WithdrawnRelease, or CorruptRelease if the stored content is not what was published.
     """
+    global _has_new_releases
     with _lock:
         if version in _loaded:
             _loaded.move_to_end(version)
@@ -101,6 +105,7 @@ def get_catalog(version: str) -> Catalog:
     catalog = _load_release(version)
     with _lock:
         _loaded[version] = catalog
+        _has_new_releases = True
         while len(_loaded) > settings.GATEWAY_RELEASES_KEPT:
             # Never evict the live version: it stays in memory anyway, and a turn pinned to it would reload it.
             del _loaded[next(each for each in _loaded if each != get_live_version())]
@@ -108,19 +113,33 @@ def get_catalog(version: str) -> Catalog:
 
 
 def refresh_live() -> None:
-    """Load the live release if it has changed, and serve it once it is warmed up.
+    """Load the live release if it has changed. Takes one query if nothing changed."""
+    read_live_version()
+    load_live()
 
-    Takes one query if nothing changed.
+
+def read_live_version() -> None:
+    """Read from the database which release is live. Takes one query."""
+    global _live_version
+    with _reading_version:
+        rows = _live_version_query.fetch_rows()
+        _live_version = rows[0][0] if rows else None
+
+
+def load_live() -> None:
+    """Load the release that is live by the last look at the database, and serve it once it is warmed up.
+
+    Takes no query if it is loaded already.
     """
     global _live
-    rows = _live_version_query.fetch_rows()
-    version = rows[0][0] if rows else None
-    if version is None:
-        _live = None
-    elif _live is None or _live.version != version:
-        _live = _warm_up(get_catalog(version))
-        memory.return_freed_memory()
-        log.info("release.live version=%s", version[:12])
+    with _loading_live:
+        version = _live_version
+        if version is None:
+            _live = None
+        elif _live is None or _live.version != version:
+            _live = _warm_up(get_catalog(version))
+            memory.return_freed_memory()
+            log.info("release.live version=%s", version[:12])
 
 
 def preload_release(version: str) -> None:
@@ -167,10 +186,18 @@ def drop_withdrawn() -> None:
             _loaded.pop(version, None)
 
 
+def check_new_releases() -> None:
+    """Drop releases that were withdrawn while this process loaded them. No query if none was loaded since."""
+    global _has_new_releases
+    if _has_new_releases:
+        _has_new_releases = False
+        drop_withdrawn()
+
+
 def clear_cache() -> None:
     """Clear all catalogs from memory, as in a new process."""
-    global _live
-    _live = None
+    global _live, _live_version
+    _live, _live_version = None, None
     _withdrawn.clear()
     with _lock:
         _loaded.clear()

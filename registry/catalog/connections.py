@@ -6,6 +6,7 @@ Lists and cached answers depend on the current Connections, so that they leave o
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from threading import Lock
 from typing import Any, NamedTuple
 
 from django.db.models import F, Q
@@ -124,12 +125,13 @@ def get_connections() -> Connections:
 def refresh_connections() -> Connections:
     """Reload the connections, and replace those in memory if they changed. Takes three queries."""
     global _current, _rows
-    rows = _query.fetch_rows(), _held_query.fetch_rows(), _approved_query.fetch_rows()
-    if _current is None or rows != _rows:
-        approved = {(connection, name): digest for connection, name, digest in rows[2]}
-        configs = {row[0]: _build_config(row) for row in rows[0]}
-        _rows, _current = rows, Connections(configs, frozenset(rows[1]), approved)
-    return _current
+    with _refreshing:
+        rows = _query.fetch_rows(), _held_query.fetch_rows(), _approved_query.fetch_rows()
+        if _current is None or rows != _rows:
+            approved = {(connection, name): digest for connection, name, digest in rows[2]}
+            configs = {row[0]: _build_config(row) for row in rows[0]}
+            _rows, _current = rows, Connections(configs, frozenset(rows[1]), approved)
+        return _current
 
 
 def clear_connections() -> None:
@@ -145,6 +147,7 @@ def _build_config(row: Row) -> ConnectionConfig:
 
 _JSON_FIELDS = ("headers", "more_keys", "flow_labels")
 _FIELDS = tuple(ConnectionConfig.__dataclass_fields__)
+_refreshing = Lock()
 _current: Connections | None = None
 _rows: tuple[list[Row], list[Row], list[Row]] = ([], [], [])
 _query = PolledQuery(lambda: Connection.objects.order_by("name").values_list(*_FIELDS))

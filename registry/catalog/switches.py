@@ -6,6 +6,7 @@ nothing is answered from a cache after it is switched off.
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from threading import Lock
 
 from core.background.poller import PolledQuery, Row
 from registry.models import ROOT, Switch, get_parent_path
@@ -60,14 +61,15 @@ def is_anything_off() -> bool:
 def refresh_switches() -> None:
     """Reload the switches, and replace those in memory if they changed. Takes one query."""
     global _current, _rows
-    rows = _query.fetch_rows()
-    if _current is not None and rows == _rows:
-        return
-    off: dict[str, dict[str, str]] = {kind: {} for kind in Switch.Kind.values}
-    for kind, name, reason in rows:
-        off[kind][name] = reason
-    new_switches = Switches(off[Switch.Kind.OP], off[Switch.Kind.GROUP], off[Switch.Kind.CONNECTION])
-    _rows, _current = rows, new_switches if rows else ALL_ON
+    with _refreshing:
+        rows = _query.fetch_rows()
+        if _current is not None and rows == _rows:
+            return
+        off: dict[str, dict[str, str]] = {kind: {} for kind in Switch.Kind.values}
+        for kind, name, reason in rows:
+            off[kind][name] = reason
+        new_switches = Switches(off[Switch.Kind.OP], off[Switch.Kind.GROUP], off[Switch.Kind.CONNECTION])
+        _rows, _current = rows, new_switches if rows else ALL_ON
 
 
 def clear_switches() -> None:
@@ -76,6 +78,7 @@ def clear_switches() -> None:
     _current, _rows = None, []
 
 
+_refreshing = Lock()
 _current: Switches | None = None
 _rows: list[Row] = []
 _query = PolledQuery(lambda: Switch.objects.off().order_by("kind", "name").values_list("kind", "name", "reason"))

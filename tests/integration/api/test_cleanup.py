@@ -22,7 +22,7 @@ from analytics.turns.models import Feedback, ToolSelection, Turn
 from core import manifest
 from core.background import poller
 from core.background import retention as core_retention
-from core.manifest import Job, Manifest
+from core.manifest import Job, Manifest, PollerThread
 from gateway.jobs import retention, runner
 from gateway.models import Client, IdempotencyRecord, PeriodicJob
 from tests.support.concurrency import run_at_once
@@ -242,7 +242,9 @@ def test_poller_runs_jobs_every_few_seconds_and_at_once_when_work_is_left(
     db: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     job = Job("count", record_run, timedelta(0))
-    monkeypatch.setattr(manifest, "_collected", Manifest(jobs=[job], polled=[runner.run_when_due]))
+    monkeypatch.setattr(
+        manifest, "_collected", Manifest(jobs=[job], polled={PollerThread.UPKEEP: [runner.run_when_due]})
+    )
     monkeypatch.setattr(poller, "close_old_connections", lambda: None)
     work_left.append(True)
 

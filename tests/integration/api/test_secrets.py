@@ -411,8 +411,8 @@ def _fail_in_job(fail: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, sett
 
 
 def _fail_in_poller(fail: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, settings: Any) -> None:
-    polled = [wraps(key_verification.refresh_verified_keys)(fail)]
-    monkeypatch.setattr(manifest, "_collected", Manifest(polled=polled))
+    refreshed = [wraps(key_verification.refresh_verified_keys)(fail)]
+    monkeypatch.setattr(manifest, "_collected", Manifest(refreshed=refreshed))
     monkeypatch.setattr(poller, "close_old_connections", lambda: None)
     monkeypatch.setattr(poller, "_failing", set())
     poller.refresh()

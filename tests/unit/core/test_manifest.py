@@ -11,7 +11,7 @@ from django.http import HttpResponse
 from config import wiring
 from config.docs import settings_page
 from core import manifest
-from core.manifest import AdminPage, AuditKind, Job, Manifest, ModelList, SectionTab
+from core.manifest import AdminPage, AuditKind, Job, Manifest, ModelList, PollerThread, SectionTab, WatchedModel
 
 
 def do_nothing(at: datetime) -> bool:
@@ -29,11 +29,11 @@ def test_declarations_are_joined_in_their_order() -> None:
     merged = manifest.merge(
         [
             Manifest(jobs=[JOB], areas={"calls": ["a.one"]}, tab_pages={"Users": [ModelList("One", "a.One")]}),
-            Manifest(polled=[poll], areas={"calls": ["b.two"], "copy": ["b.three"]}),
+            Manifest(polled={PollerThread.UPKEEP: [poll]}, areas={"calls": ["b.two"], "copy": ["b.three"]}),
         ]
     )
 
-    assert (merged.jobs, merged.polled) == ((JOB,), (poll,))
+    assert (merged.jobs, merged.polled) == ((JOB,), {PollerThread.UPKEEP: (poll,)})
     assert merged.areas == {"calls": ("a.one", "b.two"), "copy": ("b.three",)}
     assert merged.tab_pages == {"Users": (ModelList("One", "a.One"),)}
 
@@ -42,6 +42,9 @@ def test_declarations_are_joined_in_their_order() -> None:
     ("declared", "named"),
     [
         (Manifest(jobs=[JOB]), "job events.delete"),
+        (Manifest(refreshed=[poll]), "polled function"),
+        (Manifest(polled={PollerThread.MEMORY: [poll]}), "polled function"),
+        (Manifest(watched=[WatchedModel("registry.Switch")]), "watched model registry.Switch"),
         (Manifest(audit_kinds={"op": AuditKind("op")}), "kind of audit log entries op"),
         (Manifest(areas={"copy": ["registry.op"]}), "model of an area registry.op"),
         (Manifest(settings=["PORT"]), "setting PORT"),

@@ -1,11 +1,17 @@
+"""Threads that refresh what a process holds in memory: when they read it again, and what they do not wait for."""
+
 import logging
 import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import pytest
+from django.db import OperationalError
 
 from core import manifest
 from core.background import poller
-from core.manifest import Manifest
+from core.manifest import Manifest, PollerThread
+from tests.support.servers.processes import eventually
 
 calls: list[str] = []
 
@@ -25,10 +31,12 @@ def run_last() -> None:
 
 @pytest.fixture(autouse=True)
 def _functions(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(manifest, "_collected", Manifest(polled=[run_first, fail, run_last]))
+    declared = Manifest(refreshed=[run_first], polled={PollerThread.MEMORY: [fail], PollerThread.UPKEEP: [run_last]})
+    monkeypatch.setattr(manifest, "_collected", declared)
     # Closing the test's connection would lose its transaction.
     monkeypatch.setattr(poller, "close_old_connections", lambda: None)
     monkeypatch.setattr(poller, "_failing", set())
+    monkeypatch.setattr(poller, "_version", None)
     calls.clear()
 
 
@@ -60,7 +68,7 @@ def test_failing_function_is_retried_and_logged_at_start_and_end(
     ]
 
 
-def test_start_polls_at_once_and_starts_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_start_polls_at_once_and_starts_each_thread_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(poller, "_started_pids", set())
     monkeypatch.setattr(poller.watch, "start_watching", lambda: None)
     started: list[threading.Thread] = []
@@ -70,4 +78,96 @@ def test_start_polls_at_once_and_starts_one_thread(monkeypatch: pytest.MonkeyPat
     poller.start()
 
     assert calls == ["first", "broken", "last"]
-    assert [(thread.name, thread.daemon) for thread in started] == [("poller", True)]
+    assert [thread.name for thread in started] == ["poller-memory", "poller-releases", "poller-upkeep"]
+    assert all(thread.daemon for thread in started)
+
+
+@pytest.fixture
+def versions(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The state version that each next poll reads."""
+    versions: list[int] = []
+    monkeypatch.setattr(poller.state_version, "read", lambda: versions.pop(0))
+    monkeypatch.setattr(poller.time, "monotonic", lambda: 100.0)
+    monkeypatch.setattr(manifest, "_collected", Manifest(refreshed=[run_first, run_last]))
+    return versions
+
+
+def count_refreshes(versions: list[int], *read: int) -> list[int]:
+    """Poll once for each version, and return how many functions each poll called."""
+    counts = []
+    versions.extend(read)
+    for _ in read:
+        calls.clear()
+        poller.poll(PollerThread.MEMORY)
+        counts.append(len(calls))
+    return counts
+
+
+def test_memory_is_read_again_when_the_version_has_changed(versions: list[int]) -> None:
+    assert count_refreshes(versions, 7, 7, 8, 8, 7) == [2, 0, 2, 0, 2]
+
+
+def test_memory_is_read_again_after_some_time(versions: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    assert count_refreshes(versions, 7, 7) == [2, 0]
+
+    monkeypatch.setattr(poller.time, "monotonic", lambda: 100.0 + poller.MAX_AGE)
+
+    assert count_refreshes(versions, 7, 7) == [2, 0]
+
+
+def test_memory_is_read_again_until_every_function_has_worked(
+    versions: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(manifest, "_collected", Manifest(refreshed=[fail, run_last]))
+        assert count_refreshes(versions, 7, 7) == [2, 2]
+
+    assert count_refreshes(versions, 7, 7) == [2, 0]
+
+
+def test_memory_is_read_at_each_poll_while_the_version_cannot_be_read(
+    versions: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse() -> int:
+        raise OperationalError("no such table: core_state_version")
+
+    assert count_refreshes(versions, 7) == [2]
+    with monkeypatch.context() as patch:
+        patch.setattr(poller.state_version, "read", refuse)
+        assert count_refreshes(versions, 7, 7) == [2, 2]
+        assert poller.is_failing()
+    versions.clear()
+
+    assert count_refreshes(versions, 7, 7) == [2, 0]
+    assert not poller.is_failing()
+
+
+@contextmanager
+def running_threads(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(poller, "INTERVAL", 0.001)
+    monkeypatch.setattr(poller.state_version, "read", lambda: len(calls))
+    end = threading.Event()
+    threads = [threading.Thread(target=poller._run_loop, args=[name, end]) for name in PollerThread]
+    for thread in threads:
+        thread.start()
+    try:
+        yield
+    finally:
+        end.set()
+        for thread in threads:
+            thread.join()
+
+
+@pytest.mark.parametrize("slow", [PollerThread.RELEASES, PollerThread.UPKEEP])
+def test_memory_is_refreshed_while_another_thread_waits(slow: PollerThread, monkeypatch: pytest.MonkeyPatch) -> None:
+    waits, go_on = threading.Event(), threading.Event()
+    wait: Callable[[], object] = lambda: (waits.set(), go_on.wait(60))  # noqa: E731 - the poller names functions
+    monkeypatch.setattr(manifest, "_collected", Manifest(refreshed=[run_first], polled={slow: [wait]}))
+
+    with running_threads(monkeypatch):
+        try:
+            assert waits.wait(60)
+            before = len(calls)
+            eventually(lambda: len(calls) >= before + 3, within=60, what="refreshes")
+        finally:
+            go_on.set()

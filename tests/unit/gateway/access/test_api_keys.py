@@ -4,8 +4,11 @@ from typing import Any
 import pytest
 import time_machine
 from django.core import serializers
-from django.db import IntegrityError
+from django.db import IntegrityError, connection
+from django.test.utils import CaptureQueriesContext
 
+from core.background import poller
+from core.manifest import PollerThread
 from gateway.access import api_keys, key_verification
 from gateway.models import ApiKey, Client
 
@@ -96,7 +99,7 @@ def test_verify_queries_a_deleted_key_once_a_second(django_assert_num_queries: A
             assert key_verification.verify(key_verification.build_plaintext("gw_00000000", "deleted")) is None
 
 
-def test_verify_accepts_a_new_key_after_the_next_refresh(client: Client) -> None:
+def test_verify_accepts_a_new_key_after_the_next_poll(client: Client) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(api_keys.secrets, "token_hex", lambda _: "00000000")
         patch.setattr(api_keys.secrets, "token_urlsafe", lambda _: "known")
@@ -104,7 +107,7 @@ def test_verify_accepts_a_new_key_after_the_next_refresh(client: Client) -> None
         assert key_verification.verify(plaintext) is None
         issue_key(client)
 
-    key_verification.refresh_verified_keys()
+    key_verification.check_new_keys()
 
     assert key_verification.verify(plaintext) is not None
 
@@ -219,7 +222,7 @@ def test_last_use_is_written_at_most_once_a_minute(client: Client) -> None:
     def used_at(time: datetime) -> datetime | None:
         with time_machine.travel(time, tick=False):
             verify_key(plaintext)
-            key_verification.refresh_verified_keys()
+            key_verification.save_last_used()
         key.refresh_from_db()
         return key.last_used_at
 
@@ -227,6 +230,70 @@ def test_last_use_is_written_at_most_once_a_minute(client: Client) -> None:
     assert used_at(AT) == AT
     assert used_at(AT + timedelta(seconds=59)) == AT
     assert used_at(AT + timedelta(seconds=60)) == AT + timedelta(seconds=60)
+
+
+def test_last_use_of_many_keys_is_written_by_one_statement(client: Client, django_assert_num_queries: Any) -> None:
+    plaintexts = [issue_key(client)[1] for _ in range(20)]
+    for plaintext in plaintexts:
+        verify_key(plaintext)
+
+    with CaptureQueriesContext(connection) as queries:
+        key_verification.save_last_used()
+    for plaintext in plaintexts:
+        verify_key(plaintext)
+    with django_assert_num_queries(0):
+        key_verification.save_last_used()
+
+    assert not ApiKey.objects.filter(last_used_at=None).exists()
+    assert len([query for query in queries if query["sql"].startswith("UPDATE")]) == 1
+
+
+def test_key_that_was_revoked_while_it_was_verified_ends_at_the_next_poll(
+    client: Client, monkeypatch: pytest.MonkeyPatch, django_assert_num_queries: Any
+) -> None:
+    _, plaintext = issue_key(client)
+    build = key_verification._build_verified_key
+
+    def revoke_and_poll(row: ApiKey) -> key_verification.VerifiedKey:
+        ApiKey.objects.filter(pk=row.pk).update(revoked_at=AT, updated_at=AT)
+        key_verification.refresh_verified_keys()
+        return build(row)
+
+    monkeypatch.setattr(key_verification, "_build_verified_key", revoke_and_poll)
+    verify_key(plaintext)  # it has read the row as it was before
+    monkeypatch.undo()
+
+    key_verification.check_new_keys()
+
+    assert key_verification.verify(plaintext) is None
+    with django_assert_num_queries(0):
+        key_verification.check_new_keys()
+
+
+@pytest.mark.both_databases
+@pytest.mark.django_db(transaction=True)
+def test_poll_takes_one_query_with_ten_thousand_keys_in_use(
+    client: Client, monkeypatch: pytest.MonkeyPatch, django_assert_num_queries: Any
+) -> None:
+    monkeypatch.setattr(poller, "_version", None)
+    key, plaintext = issue_key(client)
+    ApiKey.objects.bulk_create(
+        ApiKey(client=client, prefix=f"gw_{n:08x}", secret_hash=f"{n}", name=f"{n}") for n in range(9_999)
+    )
+    verify_key(plaintext)
+    for row in ApiKey.objects.exclude(pk=key.pk).select_related("client"):
+        key_verification._cache.add(row.prefix.encode(), key_verification._build_verified_key(row))
+    poller.poll(PollerThread.MEMORY)
+    key_verification._cache.last_used.update(dict.fromkeys(ApiKey.objects.values_list("pk", flat=True), AT.timestamp()))
+
+    with django_assert_num_queries(1):
+        poller.poll(PollerThread.MEMORY)
+    ApiKey.objects.filter(pk=key.pk).update(revoked_at=AT, updated_at=AT)
+    poller.poll(PollerThread.MEMORY)
+
+    assert key_verification.verify(plaintext) is None
+    assert len(key_verification._cache.verified) == 9_999
+    key_verification.clear_cache()
 
 
 @pytest.mark.parametrize(
