@@ -40,12 +40,14 @@ def _keep_django_logging(**_: Any) -> None:
 
 @signals.worker_init.connect
 def _start_worker(**_: Any) -> None:
-    """Start the threads and the poller, and make this process look for batches that no message announces."""
+    """Start the threads, the poller and, in local mode, the jobs, and look for batches that no message announces."""
     from gateway.batches import sweep
+    from gateway.jobs import job_loop
 
     sweep.is_worker = True
     task_queue.start_threads()
     poller.start()
+    job_loop.start_locally()
 
 
 @signals.worker_init.connect

@@ -7,6 +7,7 @@ from django.core.wsgi import get_wsgi_application
 from config import celery, env
 from core import logs
 from core.background import poller
+from gateway.jobs import job_loop
 
 # prometheus_client reads this when it is first imported, which happens below.
 env.make_metrics_folder()
@@ -15,3 +16,4 @@ threading.excepthook = logs.log_thread_failure
 application = get_wsgi_application()
 poller.start()
 celery.start_embedded_worker()
+job_loop.start_locally()

@@ -5,7 +5,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from itertools import count
-from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +24,6 @@ from core.background import write_behind
 from gateway.access import api_keys, key_verification
 from gateway.credentials import end_user_settings, token_endpoint
 from gateway.data_flow import turn_labels
-from gateway.jobs import runner
 from gateway.models import Client
 from registry.catalog import cache, connections, model, switches
 from registry.releases import unpublished
@@ -207,7 +205,6 @@ def _fresh_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     Events are written only by event_log.flush(), because their thread would not see the test's transaction.
     """
     monkeypatch.setattr(write_behind, "_start_thread", lambda: None)
-    monkeypatch.setattr(runner, "_next_poll", inf)  # jobs run where a test runs them, not every five seconds
     cache.clear_cache()
     monkeypatch.setattr(unpublished, "_cached", None)  # rows of two tests can have the same ids and times
     switches.clear_switches()

@@ -7,7 +7,7 @@ from datetime import timedelta
 from core import manifest
 from core.background import poller
 from core.manifest import PollerThread
-from gateway.jobs import runner
+from gateway.jobs import job_loop
 
 THREADS = {
     PollerThread.MEMORY: "Then, each time, it calls these. They query only if they have to.",
@@ -30,12 +30,14 @@ def render_page(notice: str) -> str:
     )
     return (
         f"# Background jobs\n\n{notice}\n\n"
-        "No scheduler, cron or Celery beat is needed. Each web process, Celery worker and `manage.py mcp_stdio` has\n"
-        "background threads, which run what this page lists.\n\n"
+        "No scheduler, cron or Celery beat is needed.\n\n"
         "## Periodic jobs\n\n"
-        f"A thread looks every {runner.POLL_SECONDS:g} seconds for jobs that are due. The first process that claims a"
-        " job runs\nit, so each runs in one process at a time. If a job fails, it is logged as `job.failed` and runs"
-        " again at its next\ntime. A job that leaves work runs again immediately.\n\n"
+        "In production, `manage.py run_jobs --forever` runs them, and no other process does. In local mode, each server"
+        " process,\nCelery worker and `manage.py mcp_stdio` has a thread for them.\n\n"
+        f"The process looks every {job_loop.POLL_SECONDS:g} seconds for jobs that are due. The first process that"
+        " claims a job runs it, so\neach runs in one process at a time. A job that runs for longer than"
+        f" {job_loop.PATIENCE_SECONDS:g} seconds does not hold up the others. If a job\nfails, it is logged as"
+        " `job.failed` and runs again at its next time. A job that leaves work runs again immediately.\n\n"
         "| job | every | what it does |\n|---|---|---|\n" + "\n".join(jobs) + "\n\n"
         "## In every process\n\n"
         f"Every {poller.INTERVAL:g} seconds, a thread of each process reads the state version: a number that changes"

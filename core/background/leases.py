@@ -7,11 +7,13 @@ model. All times are the database's, so that the clocks of machines do not matte
 """
 
 import logging
+import math
 import secrets
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, TypeVar
 
@@ -124,14 +126,21 @@ def _query_held(row: LeasedRow) -> QuerySet[LeasedRow]:
     return rows if row.holder else rows.none()  # an object that was read after its row was released
 
 
-_kept: dict[str, tuple[LeasedRow, timedelta]] = {}  # rows that this process works on, by holder
+_kept: dict[str, "_KeptLease"] = {}  # of the rows that this process works on, by holder
 _thread: threading.Thread | None = None
 _lock = threading.Lock()
 
 
+@dataclass(frozen=True, slots=True)
+class _KeptLease:
+    row: LeasedRow
+    lasts: timedelta
+    until: float  # on the monotonic clock
+
+
 @contextmanager
-def keep(row: LeasedRow, lasts: timedelta) -> Iterator[None]:
-    """Extend the lease of a row every two seconds until the block ends.
+def keep(row: LeasedRow, lasts: timedelta, *, at_most: timedelta | None = None) -> Iterator[None]:
+    """Extend the lease of a row every two seconds until the block ends, or for `at_most` if the work may hang.
 
     A thread does that for all rows of the process. It is a thread of its own, because others may be busy for longer
     than a lease. It ends when it finds none. Raises LeaseLost if nobody has the lease, because the row was released.
@@ -140,7 +149,8 @@ def keep(row: LeasedRow, lasts: timedelta) -> Iterator[None]:
         raise LeaseLost(f"{row} was released")
     try:
         with _lock:
-            _kept[row.holder] = row, lasts
+            until = math.inf if at_most is None else time.monotonic() + at_most.total_seconds()
+            _kept[row.holder] = _KeptLease(row, lasts, until)
             _start_thread()
         yield
     finally:
@@ -163,7 +173,7 @@ def _start_thread() -> None:
 def count_kept(model: type[LeasedRow]) -> int:
     """Return how many rows of a model this process works on."""
     with _lock:
-        return sum(isinstance(row, model) for row, _ in _kept.values())
+        return sum(isinstance(kept.row, model) for kept in _kept.values())
 
 
 def extend_kept() -> None:
@@ -171,8 +181,9 @@ def extend_kept() -> None:
     with _lock:
         kept = list(_kept.values())
     groups: dict[tuple[type[LeasedRow], timedelta], list[LeasedRow]] = {}
-    for row, lasts in kept:
-        groups.setdefault((type(row), lasts), []).append(row)
+    for each in kept:
+        if time.monotonic() < each.until:
+            groups.setdefault((type(each.row), each.lasts), []).append(each.row)
     for (model, lasts), rows in sorted(groups.items(), key=lambda group: group[0][1]):
         try:
             _extend_rows(model, rows, lasts)

@@ -12,11 +12,13 @@ Work that must not get lost is a row in the database first; a thread only proces
 """
 
 import logging
+import math
 import os
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable
 from typing import Any
+from weakref import WeakSet
 
 from django.db import DatabaseError, close_old_connections, connection
 from django.db.models import QuerySet
@@ -36,6 +38,7 @@ _failing: set[str] = set()  # names of functions; a failure is logged when it be
 _rounds: dict[PollerThread, float] = {}  # when each thread last called all of its functions
 _version: int | None = None  # of what is in memory; None: unknown
 _refreshed_at = 0.0  # on the monotonic clock
+_background_threads: WeakSet[threading.Thread] = WeakSet()
 _lock = threading.Lock()
 Row = tuple[Any, ...]
 
@@ -151,8 +154,15 @@ def _call_and_log(function: PollFunction, name: str) -> bool:
 def run_in_background(name: str, work: Callable[[], object]) -> threading.Thread:
     """Start a thread that does the work with its own database connections. A failure is logged."""
     thread = threading.Thread(target=_run, args=(name, work), name=name, daemon=True)
+    _background_threads.add(thread)
     thread.start()
     return thread
+
+
+def join_background_threads(*, until: float = math.inf) -> None:
+    """Wait until the work in the background has ended, or until a time on the monotonic clock."""
+    for thread in list(_background_threads):
+        thread.join(None if until == math.inf else max(0.0, until - time.monotonic()))
 
 
 def _run(name: str, work: Callable[[], object]) -> None:

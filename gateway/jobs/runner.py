@@ -1,7 +1,7 @@
 """Run periodic jobs, each in one process at a time, and know whether the database takes writes.
 
-A background thread of every process checks every few seconds which jobs are due. The manifests declare them. The same
-thread recovers batches, so a job does a bounded amount of work and returns whether more is left.
+The manifests declare the jobs, and the database says which are due. A job is leased for its interval, and for longer
+while it runs (core/background/leases.py). It does a bounded amount of work and returns whether more is left.
 
 A small write into space that SQLite already has does not show that the disk is full, so free space is checked as well.
 """
@@ -14,10 +14,9 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from django.db import DatabaseError, connection, transaction
+from django.db import DatabaseError, InterfaceError, connection, transaction
 from django.db.models import F, Q
 from django.db.models.functions import Now
-from django.utils import timezone
 
 from core import logs, manifest
 from core.background import leases
@@ -27,8 +26,7 @@ from core.manifest import Job
 from gateway.models import PeriodicJob
 
 log = logging.getLogger(__name__)
-POLL_SECONDS = 5.0  # seconds; one query per process
-_next_poll = 0.0
+HANGS_AFTER = timedelta(minutes=15)  # a job that runs for longer; another process may then run it
 INTERVAL = 5.0  # seconds
 UNKNOWN_KEPT = timedelta(days=1)  # rows of jobs that no app declares, after their last run
 MIN_FREE_BYTES = 5_000_000
@@ -37,20 +35,16 @@ _next_check = 0.0
 _is_failing = False
 
 
-def run_when_due() -> None:
-    """Run due jobs, at most every few seconds, or immediately if work was left."""
-    global _next_poll
-    if time.monotonic() >= _next_poll:
-        _next_poll = time.monotonic() + POLL_SECONDS
-        if any(more for _, more in run_due_jobs(at=timezone.now())):
-            _next_poll = 0.0
-
-
 def run_due_jobs(*, at: datetime) -> list[tuple[str, bool]]:
     """Run the due jobs that no other process has claimed; return (name, whether more is left) of each.
 
-    The database says what is due. `at` is for the jobs.
+    `at` is for the jobs.
     """
+    return [(job.name, run_job(job, row, at)) for job in find_due_jobs() if (row := claim_job(job))]
+
+
+def find_due_jobs() -> list[Job]:
+    """Return the jobs that are due by the clock of the database. Takes one query if every job has its row."""
     jobs = manifest.get().jobs
     is_unused = Q(held_until__lt=Now() - UNKNOWN_KEPT)
     rows = PeriodicJob.objects.annotate(is_due=leases.FREE, is_unused=is_unused)
@@ -63,26 +57,34 @@ def run_due_jobs(*, at: datetime) -> list[tuple[str, bool]]:
     # During an upgrade a process of the version before still runs jobs that no app declares, and adds their rows again.
     if unknown := [name for name, (_, is_old) in states.items() if is_old and name not in names]:
         PeriodicJob.objects.filter(is_unused, name__in=unknown).delete()
-    due = [job for job in jobs if job.name in new_names or states[job.name][0]]
-    return [(job.name, _run_job(job, row, at)) for job in due if (row := _claim_job(job))]
+    return [job for job in jobs if job.name in new_names or states[job.name][0]]
 
 
-def _claim_job(job: Job) -> PeriodicJob | None:
+def claim_job(job: Job) -> PeriodicJob | None:
     """Lease a job until its next run. Return None if another process has it."""
     return leases.claim(PeriodicJob.objects.filter(name=job.name), job.interval)
 
 
-def _run_job(job: Job, row: PeriodicJob, at: datetime) -> bool:
-    """Run a claimed job. A failure is logged, and the job runs again at its next time."""
-    try:
-        more = job.function(at)
-    except Exception as error:
-        log.error("job.failed name=%s next_run_in=%s\n%s", job.name, job.interval, logs.format_safely(error))
-        return False
-    if more:
-        with suppress(leases.LeaseLost):  # it took longer than its interval, and another process runs it
-            leases.release(row, held_until=Now())
+def run_job(job: Job, row: PeriodicJob, at: datetime) -> bool:
+    """Run a claimed job, and return whether more is left: then it is due now.
+
+    A failure is logged, and the job runs again at its next time.
+    """
+    more = False
+    with suppress(leases.LeaseLost):  # it hung, and another process runs it
+        with leases.keep(row, job.interval, at_most=HANGS_AFTER):
+            try:
+                more = job.function(at)
+            except Exception as error:
+                log.error("job.failed name=%s next_run_in=%s\n%s", job.name, job.interval, logs.format_safely(error))
+        leases.release(row, held_until=Now() if more else row.held_until)
     return more
+
+
+def hand_over(row: PeriodicJob) -> None:
+    """Make a job due that this process has begun and will not end."""
+    with suppress(leases.LeaseLost, DatabaseError, InterfaceError):
+        leases.release(row, held_until=Now())
 
 
 def takes_writes() -> bool:

@@ -10,6 +10,7 @@ from config import celery
 from config.local_mode import dev_env
 from core.background import poller
 from gateway.contracts.errors import GatewayError
+from gateway.jobs import job_loop
 from registry.catalog import cache
 
 KEY_VARIABLE = "GATEWAY_API_KEY"
@@ -34,6 +35,7 @@ class Command(BaseCommand):
             settings.AGENTIC_CHAT_TOOL_GATEWAY = True  # as make run does
         poller.start()
         celery.start_embedded_worker()
+        job_loop.start_locally()
         try:
             stdio.serve(key, subject=options["subject"])
         except (GatewayError, cache.NoLiveRelease) as error:

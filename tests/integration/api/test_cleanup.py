@@ -1,6 +1,7 @@
 """Periodic jobs: they delete expired rows, and each job runs in one process at a time."""
 
 import logging
+import threading
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from io import StringIO
@@ -22,7 +23,7 @@ from analytics.turns.models import Feedback, ToolSelection, Turn
 from core import manifest
 from core.background import poller
 from core.background import retention as core_retention
-from core.manifest import Job, Manifest, PollerThread
+from core.manifest import Job, Manifest
 from gateway.jobs import retention, runner
 from gateway.models import Client, IdempotencyRecord, PeriodicJob
 from tests.support.concurrency import run_at_once
@@ -50,7 +51,6 @@ COUNT_JOB = Job("count", record_run, timedelta(minutes=5))
 @pytest.fixture(autouse=True)
 def _jobs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(manifest, "_collected", Manifest(jobs=[COUNT_JOB]))
-    monkeypatch.setattr(runner, "_next_poll", 0.0)
     runs.clear()
     work_left.clear()
 
@@ -226,7 +226,7 @@ def due_job(transactional_db: None) -> Iterator[None]:
 @pytest.mark.parametrize("_attempt", range(5))
 def test_job_runs_once_when_two_processes_find_it_due(due_job: None, _attempt: int) -> None:
     # Both have read that it is due.
-    claimed = run_at_once([lambda: runner._claim_job(COUNT_JOB) is not None] * 2, connected=True)
+    claimed = run_at_once([lambda: runner.claim_job(COUNT_JOB) is not None] * 2, connected=True)
 
     assert sorted(claimed) == [False, True]
 
@@ -236,25 +236,6 @@ def test_new_job_runs_once_when_two_processes_start(transactional_db: None) -> N
 
     assert len(runs) == 1
     assert PeriodicJob.objects.count() == 1
-
-
-def test_poller_runs_jobs_every_few_seconds_and_at_once_when_work_is_left(
-    db: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    job = Job("count", record_run, timedelta(0))
-    monkeypatch.setattr(
-        manifest, "_collected", Manifest(jobs=[job], polled={PollerThread.UPKEEP: [runner.run_when_due]})
-    )
-    monkeypatch.setattr(poller, "close_old_connections", lambda: None)
-    work_left.append(True)
-
-    for _ in range(4):
-        poller.refresh()
-    assert len(runs) == 2
-
-    monkeypatch.setattr(runner, "_next_poll", 0.0)
-    poller.refresh()
-    assert len(runs) == 3
 
 
 def test_runner_needs_one_query_when_nothing_is_due(db: None, django_assert_num_queries: Any) -> None:
@@ -278,6 +259,26 @@ def test_run_jobs_runs_due_jobs_until_no_work_is_left(
 
     assert read_keys() == []
     assert output.getvalue().splitlines() == [f"Ran {RECORDS}.", "Nothing is due."]
+
+
+def test_run_jobs_waits_for_what_jobs_started_in_the_background(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    waits, ends = threading.Event(), []
+    join = poller.join_background_threads
+
+    def start_work(_: datetime) -> bool:
+        poller.run_in_background("work", lambda: ends.append(waits.wait(60)))
+        return False
+
+    def note_and_join() -> None:
+        waits.set()
+        join()
+
+    monkeypatch.setattr(manifest, "_collected", Manifest(jobs=[Job("starts work", start_work, timedelta(minutes=5))]))
+    monkeypatch.setattr(poller, "join_background_threads", note_and_join)
+
+    call_command("run_jobs", stdout=StringIO())
+
+    assert ends == [True]
 
 
 def test_rows_of_jobs_that_no_app_declares_are_deleted_after_a_day(db: None) -> None:

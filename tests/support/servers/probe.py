@@ -2,13 +2,16 @@
 
 import os
 import time
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from core.handler_contract import OpHandler, OpOutcome, OpRequest
+from core.manifest import Job
 from workspace.demo import DEMO_PROJECT_ID
 from workspace.models import Task
 
+SLOW_JOB, QUICK_JOB = "probe.slow", "probe.quick"
 MAX_WAIT = 30  # seconds until a waiting handler fails
 BRIEF_MS = 2_000  # the time limit of the op "count"
 
@@ -102,6 +105,22 @@ def wait_for_file(folder: Path) -> None:
         if time.monotonic() > until:
             raise TimeoutError("The test did not create the file.")
         time.sleep(0.01)
+
+
+def build_jobs(folder: Path) -> list[Job]:
+    """Return jobs that create a file named after their process in a folder of theirs. The first waits for "go"."""
+
+    def run_slowly(_: datetime) -> bool:
+        wait_for_file(folder / SLOW_JOB)
+        return False
+
+    def run_quickly(_: datetime) -> bool:
+        (folder / QUICK_JOB / str(os.getpid())).touch()
+        return False
+
+    for name in (SLOW_JOB, QUICK_JOB):
+        (folder / name).mkdir(exist_ok=True)
+    return [Job(SLOW_JOB, run_slowly, timedelta(hours=1)), Job(QUICK_JOB, run_quickly, timedelta(seconds=1))]
 
 
 HANDLERS = {
