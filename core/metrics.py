@@ -36,6 +36,11 @@ LAST_POLL = Gauge(
     "When the process furthest behind last polled releases, connections and keys, all without a failure.",
     multiprocess_mode="livemin",
 )
+JOBS_LATE = Gauge(
+    "gateway_jobs_late_seconds",
+    "Seconds since the periodic job that is latest was due, or 0 if none is late by two minutes.",
+    multiprocess_mode="livemax",
+)
 POOL_USED = Gauge("gateway_db_pool_used", "Database connections in use (PostgreSQL).", multiprocess_mode="livesum")
 POOL_WAITING = Gauge(
     "gateway_db_pool_waiting", "Calls waiting for a database connection (PostgreSQL).", multiprocess_mode="livesum"

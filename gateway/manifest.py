@@ -10,7 +10,7 @@ from gateway.api import health
 from gateway.batches import broker, sweep
 from gateway.credentials import end_user_settings
 from gateway.executors.mcp import waiting_calls
-from gateway.jobs import retention, runner
+from gateway.jobs import late_jobs, retention, runner
 from gateway.model_evals import job
 
 MINUTES = timedelta(minutes=1)
@@ -45,6 +45,7 @@ MANIFEST = Manifest(
             sweep.sweep_when_due,
             key_verification.save_last_used,
             runner.check_when_due,
+            late_jobs.check_when_due,
         ],
     },
     audit_kinds={

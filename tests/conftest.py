@@ -1,10 +1,12 @@
 """Fixtures of all tests: the live shipped catalog, the demo workspace, a client with a key."""
 
 import gc
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from itertools import count
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,7 @@ from core.background import write_behind
 from gateway.access import api_keys, key_verification
 from gateway.credentials import end_user_settings, token_endpoint
 from gateway.data_flow import turn_labels
+from gateway.jobs import late_jobs
 from gateway.models import Client
 from registry.catalog import cache, connections, model, switches
 from registry.releases import unpublished
@@ -205,6 +208,8 @@ def _fresh_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     Events are written only by event_log.flush(), because their thread would not see the test's transaction.
     """
     monkeypatch.setattr(write_behind, "_start_thread", lambda: None)
+    monkeypatch.setattr(late_jobs, "_begun_at", time.monotonic())
+    monkeypatch.setattr(late_jobs, "_next_check", inf)  # in tests, jobs run only where a test runs them
     cache.clear_cache()
     monkeypatch.setattr(unpublished, "_cached", None)  # rows of two tests can have the same ids and times
     switches.clear_switches()

@@ -7,6 +7,7 @@ from django.http import HttpRequest
 
 from console.access.roles import Role
 from console.home import alerts, attention, checklist, experiments, rollout
+from gateway.jobs import late_jobs
 from registry.models import Switch
 from registry.snapshot.copy_kinds import COPY_KINDS
 
@@ -34,12 +35,18 @@ def _build_switches(_: HttpRequest) -> dict[str, Any]:
     return {"off": off, "is_urgent": bool(off), "is_quiet": not off}
 
 
+def _build_late_jobs(_: HttpRequest) -> dict[str, Any]:
+    late = late_jobs.find_late_jobs()
+    return {"is_urgent": True, "late": late[0], "count": len(late), "hint": late_jobs.get_hint()} if late else {}
+
+
 SEE_COPY = [f"registry.view_{each.model._meta.model_name}" for each in COPY_KINDS.values()]
 
 PARTS = {
     part.name: part
     for part in (
         HomePart("checklist", checklist.PERMISSIONS, checklist.build_checklist),
+        HomePart("jobs", ["gateway.view_periodicjob"], _build_late_jobs),
         HomePart("alerts", alerts.SEE_ALERTS, alerts.build_alerts),
         HomePart("unpublished", SEE_COPY, attention.build_unpublished),
         HomePart("live", ["registry.view_release"], attention.build_live_release),
@@ -64,10 +71,10 @@ PARTS = {
 
 # The order of the parts. Users with several roles get the order of the first one here.
 ORDERS = {
-    Role.ADMIN: "checklist alerts unpublished live failing misses experiments rollout switches access".split(),
+    Role.ADMIN: "checklist jobs alerts unpublished live failing misses experiments rollout switches access".split(),
     Role.EDITOR: "unpublished alerts live failing misses switches experiments rollout".split(),
     Role.PRODUCT_MANAGER: "rollout experiments alerts live unpublished failing misses switches".split(),
-    Role.AUDITOR: "access alerts live unpublished switches experiments rollout failing misses".split(),
+    Role.AUDITOR: "access jobs alerts live unpublished switches experiments rollout failing misses".split(),
 }
 
 

@@ -3,11 +3,13 @@
 from django.contrib import admin, messages
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
+from django.utils import timezone
 
 from analytics.events.models import EventLoss
 from analytics.rollups.models import OpDaily, Rollup
 from console.log_pages import RELEASE_FILTER, LogAdmin
 from core.admin import base
+from gateway.jobs import late_jobs
 from gateway.models import (
     Batch,
     BatchEntry,
@@ -92,9 +94,15 @@ class BatchEntryAdmin(base.ReadOnlyMixin, base.ModelAdmin[BatchEntry]):
 
 @admin.register(PeriodicJob)
 class PeriodicJobAdmin(base.ReadOnlyMixin, base.ModelAdmin[PeriodicJob]):
-    empty = "No server has run a job yet. Start one, or run manage.py run_jobs."
-    list_display = ["name", "held_until"]
+    empty = "No process has run a job yet. Start manage.py run_jobs --forever."
+    list_display = ["name", "held_until", "state"]
     search_fields = ["name"]
+
+    @admin.display(description="state")
+    def state(self, job: PeriodicJob) -> str:
+        if job.held_until < timezone.now() - late_jobs.LATE_AFTER:
+            return "late"
+        return "running" if job.holder else ""
 
 
 @admin.register(Notification)
@@ -170,7 +178,7 @@ class OpDailyAdmin(LogAdmin):
 
 @admin.register(Rollup)
 class RollupAdmin(LogAdmin):
-    empty = "Servers count events every minute. To count them now, run manage.py run_jobs."
+    empty = "A job counts events every minute. To count them now, run manage.py run_jobs."
     date_hierarchy = "counted_at"
     list_display = ["name", "settled_until", "counted_at"]
     search_fields = ["name"]

@@ -17,7 +17,7 @@ from core.database.watch import is_schema_missing
 from gateway.api.base import PublicView, render_envelope
 from gateway.batches import broker
 from gateway.contracts.errors import NotFoundError
-from gateway.jobs import runner
+from gateway.jobs import late_jobs, runner
 from registry.catalog import cache
 
 DOES_NOT_ANSWER = "does not answer"
@@ -35,7 +35,8 @@ class AliveView(PublicView):
 class ReadyView(PublicView):
     """Answers 200 if the database responds and takes writes and a release is live, else 503 with the failed check.
 
-    The state of the broker is included but does not affect the status: calls are served without it.
+    The states of the broker and of periodic jobs are included but do not affect the status: calls are served without
+    them.
     """
 
     @extend_schema(exclude=True)
@@ -43,6 +44,7 @@ class ReadyView(PublicView):
         checks = {"database": _check_database(), "release": _check_release()}
         ok = all(check == "ok" for check in checks.values())
         checks["broker"] = "takes no messages; batches run one after another" if broker.has_failed() else "ok"
+        checks["jobs"] = late_jobs.explain_delay() or "ok"
         return render_envelope({"status": "ok" if ok else "not ready", "checks": checks}, 200 if ok else 503)
 
 

@@ -164,7 +164,12 @@ def test_server_waits_for_a_database_that_is_away_and_says_so(store: Store, tmp_
     finally:
         process.kill()
 
-    assert not_ready["checks"] == {"database": "does not answer", "release": "none is live", "broker": "ok"}
+    assert not_ready["checks"] == {
+        "database": "does not answer",
+        "release": "none is live",
+        "broker": "ok",
+        "jobs": "ok",
+    }
     assert "database.unreachable reason=" in process.output
 
 

@@ -30,7 +30,10 @@ def test_readyz_is_ok_with_a_live_release_also_without_a_broker(
 ) -> None:
     response = client.get("/readyz")
     assert response.status_code == 200
-    assert response.json() == {"status": "ok", "checks": {"database": "ok", "release": "ok", "broker": "ok"}}
+    assert response.json() == {
+        "status": "ok",
+        "checks": {"database": "ok", "release": "ok", "broker": "ok", "jobs": "ok"},
+    }
     assert "no-cache" in response.headers["Cache-Control"]
 
     monkeypatch.setattr(broker._sender, "_failed_at", time.monotonic())
@@ -49,7 +52,7 @@ def test_readyz_fails_before_the_first_release(client: Client, db: None) -> None
     response = client.get("/readyz")
 
     assert response.status_code == 503
-    assert response.json()["checks"] == {"database": "ok", "release": "none is live", "broker": "ok"}
+    assert response.json()["checks"] == {"database": "ok", "release": "none is live", "broker": "ok", "jobs": "ok"}
 
 
 @pytest.mark.parametrize("failure", [OperationalError("gone"), InterfaceError("connection already closed")])
@@ -61,7 +64,7 @@ def test_readyz_fails_while_the_database_does_not_answer(
         ready, alive = client.get("/readyz"), client.get("/healthz")
 
     assert ready.status_code == 503
-    assert ready.json()["checks"] == {"database": "does not answer", "release": "ok", "broker": "ok"}
+    assert ready.json()["checks"] == {"database": "does not answer", "release": "ok", "broker": "ok", "jobs": "ok"}
     assert "gone" not in ready.content.decode()
     assert alive.status_code == 200
 

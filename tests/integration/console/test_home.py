@@ -17,7 +17,8 @@ from analytics.rollups.models import OpDaily
 from analytics.turns.models import Turn
 from audit import audit_log
 from audit.models import AuditEntry
-from gateway.models import ApiKey, Client
+from gateway.jobs import runner
+from gateway.models import ApiKey, Client, PeriodicJob
 from registry.drafts import switch_service
 from registry.models import Activation, Op, ScheduledPublish
 from registry.releases import publishing, selection, stored_releases
@@ -50,6 +51,21 @@ def test_home_shows_that_nothing_needs_attention(api: Api, admin_client: HttpCli
     assert "No searches yet." in page
     assert "Nothing is switched off." in page
     assert "All users get the defaults." in page
+
+
+def test_home_says_that_nobody_runs_jobs(api: Api, admin_client: HttpClient, settings: Any) -> None:
+    settings.PRODUCTION = True
+    runner.run_due_jobs(at=timezone.now())
+    assert "Periodic jobs do not run" not in read_home(admin_client)
+    PeriodicJob.objects.update(held_until=timezone.now() - timedelta(minutes=9, seconds=30))
+
+    page = read_home(admin_client)
+
+    assert "Periodic jobs do not run" in page
+    assert "should have run 9 minutes ago" in page
+    assert "Run one or more processes of manage.py run_jobs --forever." in page
+    jobs = read_text(admin_client.get(reverse("admin:gateway_periodicjob_changelist")))
+    assert jobs.count("late") >= PeriodicJob.objects.count()
 
 
 def test_home_links_unpublished_changes_to_the_review(api: Api, admin_client: HttpClient) -> None:
