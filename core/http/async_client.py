@@ -16,7 +16,8 @@ import httpx2
 from httpcore2 import AnyIOBackend
 
 from core.http import message_repair, sse
-from core.http.client import CONNECT_SECONDS, CONNECTIONS, IDLE_SECONDS, get_ssl_context
+from core.http.client import CONNECT_SECONDS, CONNECTIONS, get_ssl_context
+from core.http.connection_pool import IDLE_SECONDS
 from core.http.errors import OutgoingError, TimedOut, TooLarge, Unreachable, parse_parameters
 from core.http.ssrf import Networks, resolve_allowed_addresses
 

@@ -1,7 +1,7 @@
 """One guarded call to another server, its body with size limits. Nothing else opens connections.
 
 This does not use httpx2's client, which stores cookies, reads proxies and passwords from the environment, logs whole
-URLs, and sends all headers across redirects. It uses httpx2's transport over our own sockets.
+URLs, and sends all headers across redirects.
 """
 
 import os
@@ -12,46 +12,39 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 
-import httpcore2
 import httpx2
 
 from core.database.deadlines import Deadline
-from core.http import redirects, sse
-from core.http.errors import (
-    Abort,
-    BadRequest,
-    BrokenAnswer,
-    OutgoingError,
-    TimedOut,
-    TooLarge,
-    TooManyRedirects,
-    Unreachable,
-)
-from core.http.network import HEAD_MAX_BYTES, Exchange, GuardedBackend, current_exchange
+from core.http import network, redirects, sse
+from core.http.connection_pool import AnswerHead, ConnectionPool, Origin
+from core.http.errors import Abort, BrokenAnswer, OutgoingError, TimedOut, TooLarge, TooManyRedirects
+from core.http.network import Exchange, GuardedStream
 from core.http.ssrf import Networks
 
-CONNECT_SECONDS = 2.0  # to resolve and connect, and again for the TLS handshake
+CONNECT_SECONDS = 2.0  # to wait for a place, then to resolve and connect, and again for the TLS handshake
 READ_SECONDS = 10.0  # between two chunks of a response; the deadline limits the whole call
-IDLE_SECONDS = 15.0  # how long an idle connection stays open
 CONNECTIONS = 64
 STREAMS = 1_000  # connections of streams, which each last as long as an answer of a model
 MAX_REDIRECTS = 5
 MAX_BYTES = 1_000_000
 
 
-def read_body(response: httpx2.Response, max_bytes: int) -> bytes:
-    """Return the decompressed body. Raises TooLarge before holding more than `max_bytes`, and BrokenAnswer."""
-    return b"".join(iter_body(response, max_bytes))
+@dataclass(frozen=True, slots=True, repr=False)
+class OpenAnswer:
+    """An answer whose body is unread: its head, and the chunks of the body as they arrive."""
+
+    head: AnswerHead
+    raw_chunks: Iterator[bytes]
 
 
-def iter_body(response: httpx2.Response, max_bytes: int) -> Iterator[bytes]:
+def iter_body(answer: OpenAnswer, max_bytes: int) -> Iterator[bytes]:
     """Yield the decompressed body as it arrives. Raises TooLarge before yielding more than `max_bytes`, BrokenAnswer.
 
     Requests only accept gzip. Any other encoding is an error, above all a chain of encodings, since each one multiplies
     the size.
     """
-    encoding = response.headers.get("content-encoding", "").strip().lower()
-    chunks = iter_chunks(response, max_bytes)
+    encoding = answer.head.headers.get("content-encoding", "").strip().lower()
+    chunks = iter_chunks(answer, max_bytes)
     if encoding in ("gzip", "x-gzip"):
         yield from _gunzip(chunks, max_bytes)
     elif encoding in ("", "identity"):
@@ -60,10 +53,10 @@ def iter_body(response: httpx2.Response, max_bytes: int) -> Iterator[bytes]:
         raise BrokenAnswer
 
 
-def iter_chunks(response: httpx2.Response, max_bytes: int) -> Iterator[bytes]:
+def iter_chunks(answer: OpenAnswer, max_bytes: int) -> Iterator[bytes]:
     """Yield the body as it arrives, without unpacking it. Raises TooLarge."""
     left = max_bytes
-    for chunk in response.iter_raw():
+    for chunk in answer.raw_chunks:
         left -= len(chunk)
         if left < 0:
             raise TooLarge
@@ -117,27 +110,14 @@ class Response:
 @cache
 def get_ssl_context() -> ssl.SSLContext:
     """Return the context that all clients of this process share: it takes 30 ms to load the certificates."""
-    return httpx2.create_ssl_context(trust_env=False)
-
-
-class GuardedTransport(httpx2.HTTPTransport):
-    """httpx2's transport with our sockets, which its constructor does not accept."""
-
-    def __init__(self, *, connections: int) -> None:
-        context = get_ssl_context()
-        super().__init__(verify=context, trust_env=False)
-        self._pool.close()  # if httpx2 ever renames its pool, this raises AttributeError and no call is made
-        self._pool = httpcore2.ConnectionPool(
-            ssl_context=context,
-            max_connections=connections,
-            keepalive_expiry=IDLE_SECONDS,
-            network_backend=GuardedBackend(),
-        )
+    context = httpx2.create_ssl_context(trust_env=False)
+    context.set_alpn_protocols(["http/1.1"])
+    return context
 
 
 # By process id, since a fork must not use or close its parent's sockets; and by allowed networks, since a connection
 # that one call may open must not serve another call that may not.
-_transports: dict[tuple[int, Networks | None, int], GuardedTransport] = {}
+_pools: dict[tuple[int, Networks | None, int], ConnectionPool] = {}
 
 
 def request(
@@ -170,29 +150,27 @@ def request(
     hop = redirects.build_first_request(method, url, headers or {}, body)
     for redirect_count in range(MAX_REDIRECTS + 1):
         exchange = Exchange(deadline, allow=allow, read_seconds=read_seconds, is_sent=redirect_count > 0)
-        with _open_response(hop, exchange) as response:
-            next_hop = redirects.follow_redirect(hop, response, same_origin=same_origin) if follow_redirects else None
+        with _open_answer(hop, exchange) as answer:
+            head = answer.head
+            next_hop = redirects.follow_redirect(hop, head, same_origin=same_origin) if follow_redirects else None
             if next_hop is None:
-                is_stream = stream_deadline is not None and sse.is_stream(response.headers)
-                if is_stream and stream_deadline is not None and response.is_success:
+                is_stream = stream_deadline is not None and sse.is_stream(head.headers)
+                if is_stream and stream_deadline is not None and head.is_success:
                     exchange.deadline = stream_deadline
                 content, unread = _read_content(
-                    response,
-                    exchange,
+                    answer,
                     max_bytes,
                     keep_unread=keep_unread,
                     is_stream=is_stream,
                     on_chunk=on_event_chunk if is_stream else None,
                 )
-                headers = dict(response.headers)
-                return Response(response.status_code, str(hop.url), headers, content, redirect_count, unread)
+                return Response(head.status, str(hop.url), head.headers, content, redirect_count, unread)
         hop = next_hop
     raise TooManyRedirects
 
 
 def _read_content(
-    response: httpx2.Response,
-    exchange: Exchange,
+    answer: OpenAnswer,
     max_bytes: int,
     *,
     keep_unread: bool,
@@ -202,16 +180,15 @@ def _read_content(
     """Return the body, or what came of it and the reason why it ended there if that is not an error."""
     body = bytearray()
     try:
-        for chunk in iter_body(response, max_bytes):
+        for chunk in iter_body(answer, max_bytes):
             body += chunk
             if on_chunk is not None:
                 on_chunk(chunk)
-    except (OutgoingError, httpx2.TransportError) as error:
-        converted = error if isinstance(error, OutgoingError) else _convert_error(error, was_sent=exchange.is_sent)
-        is_kept = keep_unread or (is_stream and (body or isinstance(converted, TimedOut)))
-        if not (is_kept and response.is_success):
+    except OutgoingError as error:
+        is_kept = keep_unread or (is_stream and (body or isinstance(error, TimedOut)))
+        if not (is_kept and answer.head.is_success):
             raise
-        return bytes(body), converted
+        return bytes(body), error
     return bytes(body), None
 
 
@@ -238,62 +215,49 @@ def open_stream(
     hop = redirects.build_first_request(method, url, headers, body)
     exchange = Exchange(deadline, allow=allow, read_seconds=read_seconds, abort=abort, is_stream=True, pause=pause)
     try:
-        with _open_response(hop, exchange, encoding="identity") as response:
-            chunks = iter_chunks(response, max_bytes)
-            yield ResponseStream(response.status_code, dict(response.headers), chunks, exchange.limit_silence)
+        with _open_answer(hop, exchange, encoding="identity") as answer:
+            chunks = iter_chunks(answer, max_bytes)
+            yield ResponseStream(answer.head.status, answer.head.headers, chunks, exchange.limit_silence)
     finally:
         abort.attach(None)
 
 
-def get_transport(allow: Networks | None = None, *, connections: int = CONNECTIONS) -> GuardedTransport:
-    """Return this process's transport for some allowed networks, created on first use."""
+def get_pool(allow: Networks | None = None, *, connections: int = CONNECTIONS) -> ConnectionPool:
+    """Return this process's connections for some allowed networks, created on first use."""
     key = (os.getpid(), allow, connections)
-    existing = _transports.get(key)
+    existing = _pools.get(key)
     if existing is None:  # two threads may both create one; the first one stays
-        existing = _transports.setdefault(key, GuardedTransport(connections=connections))
+        existing = _pools.setdefault(key, ConnectionPool(_connect, most=connections))
     return existing
 
 
+def close_idle_connections() -> None:
+    """Close all connections of this process that no call uses now."""
+    for (process, _, _), pool in list(_pools.items()):
+        if process == os.getpid():
+            pool.close()
+
+
+def _connect(origin: Origin, exchange: Exchange) -> GuardedStream:
+    stream = network.connect(origin.host, origin.port, exchange, seconds=CONNECT_SECONDS)
+    if origin.scheme == "http":
+        return stream
+    return stream.start_tls(get_ssl_context(), origin.host, exchange.limit_seconds(CONNECT_SECONDS))
+
+
 @contextmanager
-def _open_response(hop: redirects.Hop, exchange: Exchange, *, encoding: str = "gzip") -> Iterator[httpx2.Response]:
-    """Yield the response with its body unread, and convert httpx2's errors to ours until the block ends."""
-    token = current_exchange.set(exchange)
+def _open_answer(hop: redirects.Hop, exchange: Exchange, *, encoding: str = "gzip") -> Iterator[OpenAnswer]:
+    """Yield the answer with its body unread. Until the block ends, each OutgoingError says whether it was sent."""
+    url = hop.url
+    pool = get_pool(exchange.allow, connections=STREAMS if exchange.is_stream else CONNECTIONS)
     try:
-        transport = get_transport(exchange.allow, connections=STREAMS if exchange.is_stream else CONNECTIONS)
-        response = transport.handle_request(_build_request(hop, exchange, encoding))
+        connection = pool.acquire(redirects.get_origin(url), exchange, seconds=CONNECT_SECONDS)
         try:
-            if exchange.head_left == HEAD_MAX_BYTES:  # read with the answer before: it answers no request of ours
-                raise BrokenAnswer
-            exchange.head_left = None
-            yield response
+            headers = hop.headers | {"accept-encoding": encoding}
+            connection.send(exchange, hop.method, url.raw_path, url.netloc.decode("ascii"), headers, hop.body or b"")
+            yield OpenAnswer(connection.read_head(exchange), connection.iter_body(exchange))
         finally:
-            response.close()
+            pool.release(connection)
     except OutgoingError as error:
         error.was_sent = exchange.is_sent
         raise
-    except (httpx2.TransportError, UnicodeError) as error:
-        raise _convert_error(error, was_sent=exchange.is_sent) from None
-    finally:
-        current_exchange.reset(token)
-
-
-def _convert_error(error: Exception, *, was_sent: bool) -> OutgoingError:
-    if isinstance(error, httpx2.LocalProtocolError | UnicodeError):
-        converted: OutgoingError = BadRequest()
-    elif isinstance(error, httpx2.TimeoutException):  # no connection became free
-        converted = TimedOut()
-    else:
-        converted = BrokenAnswer() if isinstance(error, httpx2.ProtocolError) else Unreachable()
-    converted.was_sent = was_sent
-    return converted
-
-
-def _build_request(hop: redirects.Hop, exchange: Exchange, encoding: str) -> httpx2.Request:
-    timeouts = {
-        "connect": CONNECT_SECONDS,
-        "read": exchange.read_seconds,
-        "write": READ_SECONDS,
-        "pool": exchange.limit_seconds(CONNECT_SECONDS),
-    }
-    headers = hop.headers | {"accept-encoding": encoding}
-    return httpx2.Request(hop.method, hop.url, headers=headers, content=hop.body, extensions={"timeout": timeouts})

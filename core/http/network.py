@@ -4,17 +4,14 @@ import select
 import socket
 import ssl
 import time
-from collections.abc import Callable, Iterable
-from contextvars import ContextVar
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
-
-import httpcore2
 
 from core.database.deadlines import Deadline, DeadlineExceeded
 from core.http.errors import Abort, TimedOut, TooLarge, Unreachable, Untrusted
 from core.http.ssrf import Address, Networks, resolve_allowed_addresses
 
+WRITE_SECONDS = 10.0  # to send a part of a request
 HEAD_MAX_BYTES = 64 * 1024  # status line and headers, including those of informational (1xx) responses
 
 
@@ -70,57 +67,55 @@ class Exchange:
             self.head_left -= count
 
 
-# A pooled connection outlives the call that opened it, and the library only passes it fixed timeouts. So each read and
-# write looks up the current call here. Outside of a call the variable is unset, and nothing can be sent.
-current_exchange: ContextVar[Exchange] = ContextVar("exchange")
+class SendingFailed(Exception):
+    """The server closed the connection while the request was sent. It may have answered before."""
 
 
-class GuardedStream(httpcore2.NetworkStream):
+class GuardedStream:
     """A connected socket. Timeouts limit single steps; the deadline also stops a peer that sends one byte at a time."""
 
     def __init__(self, sock: socket.socket) -> None:
         self._sock = sock
+        self._poll = select.poll()
+        self._poll.register(sock, select.POLLIN)
 
-    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+    def read(self, max_bytes: int, exchange: Exchange) -> bytes:
         """Return the bytes received: at least one, or none at the end of the stream."""
-        exchange = current_exchange.get()
         room = exchange.limit_read(max_bytes)
         exchange.wait_for_more()
         exchange.use_socket(self._sock)
         silence = exchange.silence_seconds
-        self._sock.settimeout(exchange.limit_seconds(timeout if silence is None else silence))
+        self._sock.settimeout(exchange.limit_seconds(exchange.read_seconds if silence is None else silence))
         try:
             data = self._sock.recv(room)
         except TimeoutError:
             raise TimedOut from None
-        except OSError as error:
-            raise httpcore2.ReadError from error
+        except OSError:
+            raise Unreachable from None
         exchange.count_head_bytes(len(data))
         return data
 
-    def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        """Send the whole buffer."""
-        exchange, left = current_exchange.get(), memoryview(buffer)
+    def write(self, buffer: bytes, exchange: Exchange) -> None:
+        """Send the whole buffer. Raises SendingFailed if the server no longer takes it."""
+        left = memoryview(buffer)
         while left:
-            self._sock.settimeout(exchange.limit_seconds(timeout))
+            self._sock.settimeout(exchange.limit_seconds(WRITE_SECONDS))
             try:
                 left = left[self._sock.send(left) :]
                 exchange.is_sent = True
             except TimeoutError:
                 raise TimedOut from None
-            except OSError as error:  # on WriteError the library still reads the server's response
-                raise httpcore2.WriteError from error
+            except OSError:
+                raise SendingFailed from None
 
     def close(self) -> None:
         self._sock.close()
 
-    def start_tls(
-        self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
-    ) -> "GuardedStream":
+    def start_tls(self, context: ssl.SSLContext, host: str, seconds: float) -> "GuardedStream":
         """Return the stream over TLS, with SNI and a verified certificate."""
-        self._sock.settimeout(current_exchange.get().limit_seconds(timeout))
+        self._sock.settimeout(seconds)
         try:
-            return GuardedStream(ssl_context.wrap_socket(self._sock, server_hostname=server_hostname))
+            return GuardedStream(context.wrap_socket(self._sock, server_hostname=host))
         except TimeoutError:
             raise TimedOut from None
         except (ssl.SSLError, ValueError):  # ValueError: a name that no certificate can contain
@@ -130,34 +125,21 @@ class GuardedStream(httpcore2.NetworkStream):
         finally:
             self._sock.close()  # no-op on success: the socket was detached
 
-    def get_extra_info(self, info: str) -> Any:
-        """Return what the pool asks about an idle connection: whether the peer has closed it."""
-        if info == "is_readable":
-            return _is_readable(self._sock)
-        return self._sock if info == "socket" else None
+    def is_readable(self) -> bool:
+        """Return whether an idle peer has sent something or closed the connection."""
+        return bool(self._poll.poll(0))
 
 
-class GuardedBackend(httpcore2.NetworkBackend):
-    """Connects the pool to checked addresses only: no Unix sockets, no proxies."""
-
-    def connect_tcp(
-        self,
-        host: str,
-        port: int,
-        timeout: float | None = None,
-        local_address: str | None = None,
-        socket_options: Iterable[Any] | None = None,
-    ) -> GuardedStream:
-        """Resolve, check and connect. Raises AddressRefused, TimedOut or Unreachable."""
-        exchange = current_exchange.get()
-        until = time.monotonic() + exchange.limit_seconds(timeout)
-        addresses = resolve_allowed_addresses(host, port, seconds=until - time.monotonic(), allow=exchange.allow)
-        for index, address in enumerate(addresses):
-            share = (until - time.monotonic()) / (len(addresses) - index)  # leaves time for the other addresses
-            stream = _connect(address, share)
-            if stream is not None:
-                return stream
-        raise TimedOut if time.monotonic() >= until else Unreachable
+def connect(host: str, port: int, exchange: Exchange, *, seconds: float) -> GuardedStream:
+    """Resolve, check and connect. Raises AddressRefused, TimedOut or Unreachable."""
+    until = time.monotonic() + exchange.limit_seconds(seconds)
+    addresses = resolve_allowed_addresses(host, port, seconds=until - time.monotonic(), allow=exchange.allow)
+    for index, address in enumerate(addresses):
+        share = (until - time.monotonic()) / (len(addresses) - index)  # leaves time for the other addresses
+        stream = _connect(address, share)
+        if stream is not None:
+            return stream
+    raise TimedOut if time.monotonic() >= until else Unreachable
 
 
 def _connect(address: Address, seconds: float) -> GuardedStream | None:
@@ -170,11 +152,3 @@ def _connect(address: Address, seconds: float) -> GuardedStream | None:
         sock.close()
         return None
     return GuardedStream(sock)
-
-
-def _is_readable(sock: socket.socket) -> bool:
-    if sock.fileno() < 0:
-        return True  # closed: a read would also return immediately
-    poll = select.poll()
-    poll.register(sock, select.POLLIN)
-    return bool(poll.poll(0))

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import httpx2
 
+from core.http.connection_pool import AnswerHead, Origin
 from core.http.errors import BadRequest, BadUrl
 
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})  # not CONNECT, which is a tunnel
@@ -52,18 +53,18 @@ def build_first_request(method: str, url: str, headers: Mapping[str, str], body:
     return Hop(method, _join_url(None, url), all_headers, body)
 
 
-def follow_redirect(hop: Hop, response: httpx2.Response, *, same_origin: bool = False) -> Hop | None:
+def follow_redirect(hop: Hop, answer: AnswerHead, *, same_origin: bool = False) -> Hop | None:
     """Return the request that follows a redirect, or None if the response is final. Raises BadUrl.
 
     Methods change as in RFC 9110 section 15.4 and in browsers. Another origin only gets GET or HEAD, without a body and
     without headers that could be credentials; any other redirect to another origin is not followed, and with
     `same_origin` none is.
     """
-    if response.status_code not in REDIRECT_STATUSES or "location" not in response.headers:
+    if answer.status not in REDIRECT_STATUSES or "location" not in answer.headers:
         return None
-    next_hop = _convert_to_get(hop) if _changes_to_get(hop.method, response.status_code) else hop
-    url = _join_url(hop.url, response.headers["location"])
-    if _get_origin(url) == _get_origin(hop.url):
+    next_hop = _convert_to_get(hop) if _changes_to_get(hop.method, answer.status) else hop
+    url = _join_url(hop.url, answer.headers["location"])
+    if get_origin(url) == get_origin(hop.url):
         return Hop(next_hop.method, url, next_hop.headers, next_hop.body)
     if same_origin or next_hop.method not in SAFE_METHODS or next_hop.body is not None:
         return None
@@ -85,10 +86,11 @@ def _join_url(base: httpx2.URL | None, reference: str) -> httpx2.URL:
         url = httpx2.URL(reference) if base is None else base.join(reference)
     except (httpx2.InvalidURL, ValueError):
         raise BadUrl from None  # the library's error message quotes the URL
-    if url.scheme not in DEFAULT_PORTS or not url.host or url.userinfo or not 1 <= _get_origin(url)[2] <= 65535:
+    if url.scheme not in DEFAULT_PORTS or not url.host or url.userinfo or not 1 <= get_origin(url)[2] <= 65535:
         raise BadUrl
     return url
 
 
-def _get_origin(url: httpx2.URL) -> tuple[str, str, int]:
-    return url.scheme, url.host, DEFAULT_PORTS[url.scheme] if url.port is None else url.port
+def get_origin(url: httpx2.URL) -> Origin:
+    """Return where a request to a URL is sent."""
+    return Origin(url.scheme, url.raw_host.decode("ascii"), DEFAULT_PORTS[url.scheme] if url.port is None else url.port)

@@ -74,8 +74,7 @@ def service(live_catalog: object) -> Iterator[RecordingApp]:
     with serve_app(service.app) as url:
         publish_service(url)
         yield service
-        for transport in client._transports.values():
-            transport.close()  # it stays usable
+        client.close_idle_connections()
 
 
 def publish_service(url: str) -> None:

@@ -59,7 +59,7 @@ class FakeInternet:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(certificate)
         self.ports[host, 443] = self._serve(host, context=context)
-        client.get_transport(tuple(LOOPBACK))._pool._ssl_context.load_verify_locations(certificate)
+        client.get_ssl_context().load_verify_locations(certificate)
 
     def _serve(self, host: str, **options: Any) -> int:
         def respond(request: bytes) -> ResponseBytes:
@@ -83,8 +83,7 @@ class FakeInternet:
         return self._resolve(name, port, *args, **kwargs)
 
     def stop(self) -> None:
-        for transport in client._transports.values():
-            transport.close()
+        client.close_idle_connections()
         for server in self._servers:
             server.stop()
 
@@ -94,7 +93,7 @@ def fake_internet(monkeypatch: pytest.MonkeyPatch, settings: Any, warm_extractor
     """Return a fake internet that web visits and upstream calls may reach."""
     settings.GATEWAY_OUTGOING_ALLOW = settings.WEB_VISIT_ALLOW = LOOPBACK
     settings.GATEWAY_OUTGOING_PORTS = [80, 443]
-    monkeypatch.setattr(client, "_transports", {})
+    monkeypatch.setattr(client, "_pools", {})
     internet = FakeInternet()
     monkeypatch.setattr(socket, "getaddrinfo", internet.getaddrinfo)
     yield internet

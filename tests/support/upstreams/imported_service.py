@@ -123,6 +123,5 @@ def imported_service(
     """Start the service. It stops after the test."""
     imported = ImportedService(api, tmp_path, capsys)
     yield imported
-    for transport in client._transports.values():
-        transport.close()  # it stays usable
+    client.close_idle_connections()
     imported.server.stop()

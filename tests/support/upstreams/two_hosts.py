@@ -60,7 +60,6 @@ def two_hosts() -> Iterator[TwoHosts]:
     """Start both servers. They stop after the test."""
     servers = TwoHosts()
     yield servers
-    for transport in client._transports.values():
-        transport.close()  # it stays usable
+    client.close_idle_connections()
     servers.own.stop()
     servers.other.stop()

@@ -3,16 +3,18 @@
 import logging
 import os
 import pickle
+import socket
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from ipaddress import ip_network
 
-import httpcore2
-import httpx2
 import pytest
 
 from core import http
-from core.http import OutgoingError, Response, client, errors
-from core.http.network import GuardedBackend
+from core.database.deadlines import Deadline
+from core.http import OutgoingError, Response, client, connection_pool, errors
+from core.http.connection_pool import ConnectionPool, Origin
+from core.http.network import Exchange
 from tests.support.upstreams.fake_resolver import FakeResolver
 from tests.support.upstreams.http_servers import Server, build_response
 
@@ -66,7 +68,7 @@ def test_closed_connection_is_replaced(serve: StartServer, call: SendRequest) ->
     assert server.connections == 3
 
 
-def test_threads_share_the_transport(serve: StartServer, call: SendRequest) -> None:
+def test_threads_share_connections(serve: StartServer, call: SendRequest) -> None:
     server = serve()
     call(server.url())
 
@@ -105,25 +107,76 @@ def test_calls_are_not_logged(serve: StartServer, call: SendRequest, caplog: pyt
     assert caplog.records == []
 
 
-def test_transport_is_created_once_per_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    transport = client.get_transport()
-    assert client.get_transport() is transport
+def test_forked_process_does_not_use_the_connections_of_its_parent(
+    serve: StartServer, call: SendRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = serve()
+    call(server.url())
 
     monkeypatch.setattr(os, "getpid", lambda: -1)
-    child_transport = client.get_transport()
-    assert child_transport is not transport
-    assert child_transport is client.get_transport()
+    call(server.url())
+    call(server.url())
+    client.close_idle_connections()
+
+    assert server.connections == 2
 
 
-def test_transport_uses_our_network_backend(canary: Server) -> None:
-    assert type(httpx2.HTTPTransport()._pool) is httpcore2.ConnectionPool
-    pool = client.get_transport()._pool
-    assert isinstance(pool._network_backend, GuardedBackend)
+def test_calls_with_other_allowed_networks_share_no_connections(serve: StartServer, call: SendRequest) -> None:
+    server = serve()
 
-    with pytest.raises(LookupError):  # sockets work only inside a call
-        client.get_transport().handle_request(httpx2.Request("GET", canary.url()))
+    for allow in (None, (ip_network("127.0.0.0/8"),), (ip_network("127.0.0.1"),)):
+        call(server.url(), allow=allow)
+    with pytest.raises(http.AddressRefused):
+        call(server.url(), allow=())
 
-    assert canary.connections == 0
+    assert server.connections == 3
+
+
+def test_idle_connection_is_closed_after_a_while(
+    serve: StartServer, call: SendRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server, other = serve(), serve()
+    call(server.url())
+    call(server.url())
+
+    monkeypatch.setattr(connection_pool, "IDLE_SECONDS", -1.0)
+    call(server.url())
+    call(other.url())
+
+    assert (server.connections, other.connections) == (2, 1)
+    assert not client.get_pool()._idle
+
+
+def test_call_waits_for_a_place_until_its_deadline(serve: StartServer, call: SendRequest) -> None:
+    server = serve()
+    pool = ConnectionPool(client._connect, most=1)
+    origin = Origin("http", "127.0.0.1", server.port)
+    exchange = Exchange(Deadline.after(milliseconds=60_000))
+    connection = pool.acquire(origin, exchange, seconds=1)
+
+    with pytest.raises(http.TimedOut):
+        pool.acquire(origin, exchange, seconds=0.01)
+    pool.release(connection)
+
+    pool.release(pool.acquire(origin, exchange, seconds=1))
+
+
+def test_refusal_of_a_request_that_is_not_read_is_the_answer(call: SendRequest) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener, ThreadPoolExecutor(1) as pool:
+        refusal = pool.submit(_refuse_unread, listener)
+        response = call(f"http://127.0.0.1:{listener.getsockname()[1]}/", "POST", body=bytes(20_000_000))
+        refusal.result()
+
+    assert response.status == 413
+
+
+def _refuse_unread(listener: socket.socket) -> None:
+    """Answer once the head has come, and take nothing more of the body."""
+    connection, _ = listener.accept()
+    with connection:
+        connection.recv(1_000)
+        connection.sendall(build_response(b"", "413 Content Too Large", Connection="close"))
+        connection.shutdown(socket.SHUT_RD)
 
 
 def test_every_error_is_an_outgoing_error_with_its_own_message() -> None:
