@@ -11,7 +11,7 @@ INSTALL := $(IN_VENV) -m pip install --quiet --quiet --disable-pip-version-check
 	--require-hashes --no-deps --only-binary :all: -r
 COMPILE := $(IN_VENV) -m uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-emit-find-links --no-header $(ARGS)
-PEERS := fastmcp contextforge
+PEERS := fastmcp contextforge litellm
 
 # If the Python of .venv is missing or of another version, remove the stamp files so that .venv is created again.
 ifneq ($(wildcard .venv/.base .venv/.dev),)
@@ -55,7 +55,7 @@ changelog: .venv/.dev ## Show the changes that the next release will list, from 
 bench: .venv/.dev .venv/production/.base ## Run the benchmarks, print each figure and write var/bench.json; ARGS choose which
 	@exec $(IN_VENV) -m benchmarks.run $(ARGS)
 
-bench-peers: .venv/peers/fastmcp/.installed .venv/peers/contextforge/.installed ## Install the gateways that bench compares with
+bench-peers: $(PEERS:%=.venv/peers/%/.installed) ## Install the gateways that bench compares with
 
 bench-search: .venv/.dev ## Measure search on a set of tools and queries: EVALS=folder
 	@if [ -z "$(EVALS)" ]; then echo "Name a folder with tools.jsonl and queries.jsonl (benchmarks/search.py describes" \

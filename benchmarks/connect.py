@@ -18,6 +18,7 @@ from benchmarks.orders_document import LOOPBACK, READ_PATH
 from benchmarks.peers.comparison import check_answer, compare_with_peer
 from benchmarks.peers.contextforge import CONTEXTFORGE
 from benchmarks.peers.fastmcp import FASTMCP_OPENAPI
+from benchmarks.peers.litellm import LITELLM_OPENAPI
 from benchmarks.peers.peer import Peer
 from benchmarks.run_size import shorten, shrink
 from core import http
@@ -60,6 +61,11 @@ def measure_fastmcp(lab: Lab) -> list[BenchmarkFigure]:
 def measure_contextforge(lab: Lab) -> list[BenchmarkFigure]:
     """Compare the calls a second with those of ContextForge."""
     return _compare_with_peer("connect.vs_contextforge", CONTEXTFORGE, lab)
+
+
+def measure_litellm(lab: Lab) -> list[BenchmarkFigure]:
+    """Compare the calls a second with those of LiteLLM's MCP gateway."""
+    return _compare_with_peer("connect.vs_litellm", LITELLM_OPENAPI, lab)
 
 
 def measure_import(lab: Lab) -> list[BenchmarkFigure]:

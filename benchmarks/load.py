@@ -1,6 +1,7 @@
 """A light load generator that leaves the CPU to the server: one process, raw sockets, prebuilt requests.
 
-It speaks just enough HTTP/1.1 for our own servers: keep-alive, and responses with a Content-Length.
+It speaks just enough HTTP/1.1 for our own servers and those that they are compared with: keep-alive, and responses with
+a Content-Length or in chunks.
 """
 
 import re
@@ -15,6 +16,8 @@ RECEIVE_BYTES = 65_536
 TIMEOUT_SECONDS = 30.0
 
 _CONTENT_LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)\r\n", re.IGNORECASE)
+_CHUNKED = re.compile(rb"\r\ntransfer-encoding: *chunked\r\n", re.IGNORECASE)
+_LAST_CHUNK = b"\r\n0\r\n\r\n"
 
 Address = tuple[str, int]
 
@@ -46,16 +49,19 @@ def build_request(method: str, path: str, headers: Mapping[str, str], body: byte
 
 
 def get_response_length(received: bytearray) -> int:
-    """Return the length of the first response in bytes, head and body; 0 until its head is complete.
+    """Return the length of the first response in bytes, head and body; 0 until it is known.
 
-    Raises UnexpectedResponse if the status is not 200 or there is no Content-Length.
+    One in chunks must be the last that was received. Raises UnexpectedResponse if the status is not 200 or nothing says
+    where the response ends.
     """
     end = received.find(b"\r\n\r\n") + 4
     if end < 4:
         return 0
     length = _CONTENT_LENGTH.search(received, 0, end)
-    if received[9:12] != b"200" or length is None:
+    if received[9:12] != b"200" or (length is None and not _CHUNKED.search(received, 0, end)):
         raise UnexpectedResponse(bytes(received[:2000]).decode(errors="replace"))
+    if length is None:
+        return len(received) if received.endswith(_LAST_CHUNK) else 0
     return end + int(length[1])
 
 

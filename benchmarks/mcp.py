@@ -1,4 +1,4 @@
-"""MCP: calls a second through /mcp compared with FastMCP, for the same three tools and as a proxy of another server."""
+"""MCP: calls a second through /mcp compared with FastMCP, for the same three tools, and with other proxies."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +11,8 @@ from benchmarks.lab import Lab, PreparedDatabase
 from benchmarks.load import Address
 from benchmarks.peers.comparison import check_answer, compare_with_peer
 from benchmarks.peers.fastmcp import FASTMCP_PROXY, FASTMCP_TOOLS
-from benchmarks.peers.peer import build_tool_call
+from benchmarks.peers.litellm import LITELLM_PROXY
+from benchmarks.peers.peer import Peer, build_tool_call
 
 VERSION = "2025-11-25"  # which most clients speak
 
@@ -37,16 +38,18 @@ def measure_same_tools(lab: Lab) -> list[BenchmarkFigure]:
 
 def measure_proxy(lab: Lab) -> list[BenchmarkFigure]:
     """Compare with FastMCP's proxy of the same MCP server."""
-    FASTMCP_PROXY.require()
+    return _compare_with_proxy("mcp.vs_fastmcp_proxy", FASTMCP_PROXY, lab)
+
+
+def measure_litellm(lab: Lab) -> list[BenchmarkFigure]:
+    """Compare with LiteLLM's gateway in front of the same MCP server."""
+    return _compare_with_proxy("mcp.vs_litellm", LITELLM_PROXY, lab)
+
+
+def _compare_with_proxy(name: str, peer: Peer, lab: Lab) -> list[BenchmarkFigure]:
+    peer.require()
     with _serve_proxy(lab) as gateway:
-        return compare_with_peer(
-            "mcp.vs_fastmcp_proxy",
-            FASTMCP_PROXY,
-            gateway.service,
-            gateway.address,
-            gateway.call,
-            answer=notes_server.AUTHOR,
-        )
+        return compare_with_peer(name, peer, gateway.service, gateway.address, gateway.call, answer=notes_server.AUTHOR)
 
 
 def build_exec_call(prepared: PreparedDatabase, op: str, args: dict[str, Any]) -> bytes:

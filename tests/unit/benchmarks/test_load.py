@@ -20,13 +20,19 @@ def test_answer_length_is_read_whatever_its_case_and_never_from_the_body() -> No
     "response",
     [
         b"HTTP/1.1 500 Oops\r\ncontent-length: 2\r\n\r\n{}",
-        b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\ntransfer-encoding: gzip\r\n\r\n",
     ],
     ids=["not 200", "without a length"],
 )
 def test_answer_length_refuses_what_it_cannot_count(response: bytes) -> None:
     with pytest.raises(load.UnexpectedResponse):
         load.get_response_length(bytearray(response))
+
+
+def test_answer_in_chunks_is_whole_once_its_last_chunk_is_there() -> None:
+    response = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n"
+
+    assert [load.get_response_length(bytearray(response[:end])) for end in (50, -1, None)] == [0, 0, len(response)]
 
 
 @pytest.mark.parametrize("pieces", [1, 3, len(ANSWER)])
