@@ -1,7 +1,7 @@
 """The endpoint /mcp: streamable HTTP without sessions, refused to pages of other sites."""
 
 from collections.abc import Awaitable, Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
 import orjson
@@ -24,6 +24,9 @@ from gateway.mcp_server import json_rpc
 from gateway.mcp_server.caller_source import SOURCE, McpCall
 from gateway.mcp_server.sync_bridge import SyncBridge
 from gateway.oauth import validator
+
+if TYPE_CHECKING:  # the SDK takes most of a second
+    from gateway.mcp_server.direct_exchange import DirectBridge
 
 REASON = "origin_not_allowed"
 T = TypeVar("T")
@@ -82,18 +85,21 @@ class McpView(GatewayView):
     @extend_schema(exclude=True)
     def post(self, request: Request) -> HttpResponse:
         # Imported here because the SDK takes most of a second, which every command of manage.py would wait.
-        from gateway.mcp_server import http_exchange, server
+        from gateway.mcp_server import direct_exchange, http_exchange, server
 
         check_origin(request._request)
-        method = _read_method(request._request)
-        bridge = SyncBridge()
+        message = _read_message(request._request)
+        is_plain = direct_exchange.is_plain_request(message, request._request)
+        bridge = direct_exchange.DirectBridge() if is_plain else SyncBridge()
         source = _RequestSource(self, request, bridge)
         instructions = ""
-        if method in WITH_INSTRUCTIONS:
+        if message.get("method") in WITH_INSTRUCTIONS:
             instructions = server.build_instructions(source.open_call())
-        response = http_exchange.answer_request(
-            server.build_server(source, instructions=instructions), bridge, request._request
-        )
+        mcp_server = server.build_server(source, instructions=instructions)
+        if isinstance(bridge, SyncBridge):
+            response = http_exchange.answer_request(mcp_server, bridge, request._request)
+        else:
+            response = direct_exchange.answer_request(mcp_server, message, request._request)
         if self.rate_limit is None:  # no handler of ours was asked: a ping, a notification, an unknown method
             self.check_throttles(request)
             request_context.identify_caller(request.auth, request._request.META)  # type: ignore[arg-type]  # as above
@@ -131,7 +137,7 @@ class _RequestSource:
 
     can_report = False
 
-    def __init__(self, view: McpView, request: Request, bridge: SyncBridge) -> None:
+    def __init__(self, view: McpView, request: Request, bridge: "SyncBridge | DirectBridge") -> None:
         self._view, self._request, self._bridge = view, request, bridge
 
     def open_call(self) -> McpCall:
@@ -147,13 +153,12 @@ class _RequestSource:
         return self._bridge.call(function)
 
 
-def _read_method(request: HttpRequest) -> str:
-    """Return the method of a message, empty if it has none. Raises InvalidRequestError for what is not strict JSON."""
+def _read_message(request: HttpRequest) -> dict[str, Any]:
+    """Return the message of a request. Raises InvalidRequestError for what is not an object in strict JSON."""
     try:
         message = json_text.parse(request.body)
     except NotStrictJSON as error:
         raise InvalidRequestError(str(error), reason=error.code) from None
     if not isinstance(message, dict):
         raise InvalidRequestError("The body is not an object. Send one message of JSON-RPC.", reason="not_an_object")
-    method = message.get("method")
-    return method if isinstance(method, str) else ""
+    return message
