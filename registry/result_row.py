@@ -40,14 +40,17 @@ def _find_members(members: Outline, entity: str) -> dict[str, str]:
     """Return the names of the members with id and name; empty without an id."""
     plain = {_normalise(name): name for name, inner in members.items() if inner is None and "." not in name}
     own = _normalise(entity)
-    id = next((plain[each] for each in (*map(_normalise, IDS), f"{own}id", f"{own}key") if each in plain), "")
-    name = next((plain[each] for each in (*map(_normalise, NAMES), f"{own}name", f"{own}title") if each in plain), "")
+    id = next((plain[each] for each in (*_PLAIN_IDS, f"{own}id", f"{own}key") if each in plain), "")
+    name = next((plain[each] for each in (*_PLAIN_NAMES, f"{own}name", f"{own}title") if each in plain), "")
     return ({"id": id} | ({"name": name} if name else {})) if id else {}
 
 
 def _normalise(name: str) -> str:
     """Return a name without the differences of spelling: orderId and order_id as orderid."""
     return name.replace("_", "").replace("-", "").lower()
+
+
+_PLAIN_IDS, _PLAIN_NAMES = tuple(map(_normalise, IDS)), tuple(map(_normalise, NAMES))
 
 
 def _outline(value: Mapping[str, Any], depth: int = 3) -> dict[str, Any]:

@@ -126,9 +126,22 @@ class LenientReader:
     def _parse_plain(self, text: str) -> Any:
         with self._undo_if_refused():
             try:
-                return self.repair(self._decoder.decode(text))
+                value = self._decoder.decode(text)
+                return value if self._is_plain(text) else self.repair(value)
             except (ValueError, RecursionError):
                 raise NotJSON from None
+
+    def _is_plain(self, text: str) -> bool:
+        """Return whether there is nothing to repair in the values of a text but what the decoder has repaired.
+
+        The counts are upper bounds, so that the values of an ordinary text need not be walked.
+        """
+        openings = text.count("{") + text.count("[")
+        most = openings + text.count(",") + 1
+        if openings > MAX_DEPTH or "\\u" in text or self._values + most > MAX_VALUES or _BAD_CHARACTERS.search(text):
+            return False
+        self._values += most
+        return True
 
     def _iter_values(self, text: str) -> Iterator[Any]:
         position = _BETWEEN_VALUES.match(text).end()  # type: ignore[union-attr]  # it matches everywhere

@@ -130,6 +130,8 @@ def is_hidden(letter: str) -> bool:
 
 def strip_hidden_characters(text: str) -> str:
     """Return a text without its control, direction and other invisible characters."""
+    if text.isascii() and text.isprintable():
+        return text
     return text.translate({ord(letter): None for letter in find_hidden_characters(text)})
 
 

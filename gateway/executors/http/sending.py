@@ -87,6 +87,8 @@ def _attempt(request: BuiltRequest, config: ConnectionConfig, rules: SendingRule
 
 def _request(request: BuiltRequest, config: ConnectionConfig, rules: SendingRules) -> Outcome:
     """Make one attempt in a span of its own, and tell the service its trace."""
+    if not tracing.is_on():
+        return _exchange(request, config, rules)
     with tracing.start_span(request.method, "client", {"http.request.method": request.method}) as span:
         outcome = _exchange(request, config, rules)
         url = urlsplit(request.url)

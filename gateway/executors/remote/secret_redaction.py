@@ -82,8 +82,9 @@ NO_SECRETS = Redactor()
 def build_redactor(built: BuiltRequest, sent: BuiltRequest) -> Redactor:
     """Return what removes the credentials that `sent` has and `built`, the request without credentials, has not."""
     values = [value for name, value in sent.headers.items() if built.headers.get(name) != value]
-    known_pairs = parse_qsl(urlsplit(built.url).query)
-    values += [value for name, value in parse_qsl(urlsplit(sent.url).query) if (name, value) not in known_pairs]
+    if sent.url != built.url:
+        known_pairs = parse_qsl(urlsplit(built.url).query)
+        values += [value for name, value in parse_qsl(urlsplit(sent.url).query) if (name, value) not in known_pairs]
     parts = {part for value in values for part in _iterate_parts(value) if len(part) >= MIN_LENGTH}
     return Redactor(tuple(sorted(parts)))
 
