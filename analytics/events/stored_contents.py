@@ -1,5 +1,6 @@
 """Stored contents: for how many days events keep args and results, who may see them, and what is redacted in them."""
 
+import json
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -110,8 +111,7 @@ def clear_rules() -> None:
 
 def _build_rules(row: Row) -> ContentRules:
     days, seen_by, redacted = row
-    names = redacted if isinstance(redacted, list) else ALL_PATTERNS
-    return ContentRules(days, seen_by == StoredContents.SeenBy.MANAGERS, tuple(names))
+    return ContentRules(days, seen_by == StoredContents.SeenBy.MANAGERS, tuple(json.loads(redacted)))
 
 
 _rules: ContentRules | None = None

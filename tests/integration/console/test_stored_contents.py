@@ -48,6 +48,15 @@ def test_an_admin_lets_events_keep_contents_and_sees_them(api: Api, admin_client
     assert entry.changes == {"days": [0, 7]}
 
 
+@pytest.mark.both_databases
+@pytest.mark.parametrize("chosen", [["card"], []])
+def test_calls_redact_only_what_was_chosen(admin_client: HttpClient, chosen: list[str]) -> None:
+    save(admin_client, redacted=chosen)
+    stored_contents.refresh_rules()
+
+    assert list(stored_contents.get_rules().redacted) == chosen
+
+
 def test_the_variable_is_the_upper_limit(api: Api, admin_client: HttpClient, settings: Any) -> None:
     settings.GATEWAY_CONTENT_DAYS = 10
     assert "Enter at most 10" in read_text(save(admin_client, days=11))
