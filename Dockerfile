@@ -11,13 +11,15 @@ FROM python:3.13-slim
 RUN apt-get update \
     && apt-get install --yes --no-install-recommends ca-certificates \
     && rm -rf /var/lib/apt/lists/* \
-    && useradd --system --uid 10001 --no-create-home --shell /usr/sbin/nologin gateway
+    && useradd --system --uid 10001 --no-create-home --shell /usr/sbin/nologin gateway \
+    && install --directory --owner gateway --mode 700 /spool
 
 ENV PATH=/venv/bin:$PATH \
     PYTHONUNBUFFERED=1 \
     PYTHONDONTWRITEBYTECODE=1 \
     MALLOC_ARENA_MAX=2 \
     GATEWAY_ENV=production \
+    GATEWAY_SPOOL_FOLDER=/spool \
     PORT=8000 \
     GATEWAY_WORKERS=2 \
     GATEWAY_THREADS=4

@@ -340,21 +340,30 @@ def read_webhook_secret(name: str, *, required_for: str = "") -> str:
 
 
 def make_folder(name: str, *, default: Path | None = None) -> None:
-    """Make the folder that a variable names, if it is missing. Libraries read the variable, so set it to the default.
-
-    Only this user can read a new folder.
-    """
+    """Make the folder that a variable names, if it is missing. Libraries read the variable, so it gets the default."""
     value = os.environ.pop(name, "") or (str(default) if default else "")
-    if not value:
-        return
-    os.environ[name] = value
+    if value:
+        os.environ[name] = value
+        _make_private_folder(name, value)
+
+
+def read_folder(name: str, *, default: Path) -> Path:
+    """Return a folder, and make it if the variable names it. The default is made by whoever first needs it."""
+    value = _read_text(name)
+    if value:
+        _make_private_folder(name, value)
+    return Path(value or default).absolute()
+
+
+def _make_private_folder(name: str, value: str) -> None:
+    """Make a folder, if it is missing, that only this user can read."""
     try:
         Path(value).mkdir(mode=0o700, parents=True, exist_ok=True)
         problem = "" if os.access(value, os.W_OK | os.X_OK) else "to which this process cannot write"
     except OSError as error:
         problem = f"which cannot be made ({error.strerror})"
     if problem:
-        remedy = "a folder to which this process can write, such as /tmp/metrics"
+        remedy = "a folder to which this process can write, such as /srv/gateway"
         raise InvalidSetting(name, f"is {_quote_value(value)}, {problem}", remedy)
 
 

@@ -529,6 +529,10 @@ AGENTIC_CHAT_TOOL_GATEWAY = env.read_boolean("AGENTIC_CHAT_TOOL_GATEWAY", defaul
 # Operation events: days that events and turns are stored; the most days that the console may keep args and results.
 GATEWAY_EVENT_DAYS = env.read_number("GATEWAY_EVENT_DAYS", default=90, least=1, most=env.MAX_DAYS)
 GATEWAY_CONTENT_DAYS = env.read_number("GATEWAY_CONTENT_DAYS", default=30, most=env.MAX_DAYS)
+# Where events wait while the database takes none, for this database only, and the most bytes of a process there.
+_spool_folder = env.read_folder("GATEWAY_SPOOL_FOLDER", default=VAR_DIR / "spool")
+GATEWAY_SPOOL_FOLDER = _spool_folder / env.derive_queue_name(SECRET_KEY, DATABASES["default"]["NAME"])
+GATEWAY_SPOOL_MAX_BYTES = env.read_number("GATEWAY_SPOOL_MAX_BYTES", default=500_000_000)
 
 # Releases that a process holds in memory, including the live one.
 GATEWAY_RELEASES_KEPT = env.read_number("GATEWAY_RELEASES_KEPT", default=4, least=2)

@@ -202,12 +202,13 @@ def _rows_loaded_once(run_folder: Path) -> None:
 
 
 @pytest.fixture(autouse=True)
-def _fresh_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _fresh_process(monkeypatch: pytest.MonkeyPatch, run_folder: Path) -> Iterator[None]:
     """Clear everything that a test left in memory, as in a new process.
 
     Events are written only by event_log.flush(), because their thread would not see the test's transaction.
     """
-    monkeypatch.setattr(write_behind, "_start_thread", lambda: None)
+    monkeypatch.setattr(write_behind, "_wake_thread", lambda: None)
+    monkeypatch.setattr(settings, "GATEWAY_SPOOL_FOLDER", run_folder / "spool")
     monkeypatch.setattr(late_jobs, "_begun_at", time.monotonic())
     monkeypatch.setattr(late_jobs, "_next_check", inf)  # in tests, jobs run only where a test runs them
     cache.clear_cache()

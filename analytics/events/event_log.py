@@ -1,27 +1,35 @@
 """Record operation events: events of writes in the write's transaction, all others after the response.
 
 `record_event` inserts in the caller's transaction. `enqueue_event` adds to a buffer, which a thread writes in bulk
-every 100 ms and when the process ends. Events lost to a full buffer or a failed database are counted and logged.
+every 100 ms and when the process ends. While the database does not take them, events wait on disk, and each is written
+once. Events that neither the database nor the disk took are counted and logged.
 """
 
+from collections import Counter as Multiset
 from collections.abc import Sequence
 from datetime import datetime
 from operator import itemgetter
 from typing import Any
 
 import orjson
-from django.db import connection, transaction
+from django.db import OperationalError, connection, transaction
 from django.db.backends.utils import CursorWrapper
 from django.utils import timezone
 from prometheus_client import Counter, Gauge
 
+from analytics.events import forgotten_subjects
 from analytics.events.models import EventLoss, OperationEvent
+from core.background import write_behind
+from core.background.spool import Spool
 from core.background.write_behind import WriteBehindBuffer
 from core.database.deadlines import Statement, execute_together
 
-BUFFER_SIZE = 20_000  # events; ten seconds without a database at 2,000 calls a second
+BUFFER_SIZE = 20_000  # events in memory, which the disk does not take either
 EVENTS_BUFFERED = Gauge(
-    "gateway_events_buffered", "Operation events waiting to be written.", multiprocess_mode="livesum"
+    "gateway_events_buffered", "Operation events waiting in memory to be written.", multiprocess_mode="livesum"
+)
+EVENTS_SPOOLED = Gauge(
+    "gateway_events_spooled_bytes", "Operation events waiting on disk to be written.", multiprocess_mode="livesum"
 )
 EVENTS_LOST = Counter("gateway_events_lost", "Operation events that could not be written.")
 MAX_NAME_LENGTH = 200  # characters of op, subject, session and turn; longer ones are cut
@@ -36,6 +44,17 @@ _COLUMNS = ", ".join(f'"{field.column}"' for field in _FIELDS)
 _TABLE = f'"{OperationEvent._meta.db_table}" ({_COLUMNS})'
 _INSERT = f"INSERT INTO {_TABLE} VALUES ({', '.join(['%s'] * len(_FIELDS))})"  # noqa: S608 - the names are ours
 _COPY = f"COPY {_TABLE} FROM STDIN"
+
+# What no two events have in common: their times are in microseconds.
+_IDENTITY = ("trace_id", "time", "type", "op", "status", "latency_ms")
+_get_identity = itemgetter(*_IDENTITY)
+# COPY statements that run for longer than the last failure is past. Those of connections that were given up are ended.
+_END_COPIES = """
+SELECT age < make_interval(secs => %s) OR pg_terminate_backend(pid)
+FROM (SELECT pid, now() - query_start AS age FROM pg_stat_activity
+      WHERE datname = current_database() AND state = 'active' AND query = %s) AS copies
+WHERE age > make_interval(secs => %s)
+"""
 
 
 def record_event(event: dict[str, Any], *, after: Sequence[Statement] = ()) -> None:
@@ -69,28 +88,87 @@ def discard_queued() -> None:
     _buffer.discard()
 
 
-def count_queued() -> int:
-    """Return how many events are queued in this process."""
-    return len(_buffer)
+def is_losing_events() -> bool:
+    """Return whether this process has no room for more events, in memory or on disk."""
+    return _buffer.is_full
 
 
 def update_metrics() -> None:
-    """Update how many events wait in this process and how many it has lost. Store the losses, for alerts.
+    """Store the number of lost events, for alerts, and take over events that a process left on disk when it ended.
 
     The poller calls this. It does not while the database is away, so a loss is stored when the database is back.
     """
-    global _counted_as_lost, _stored_as_lost
+    global _stored_as_lost
+    _buffer.adopt()
     lost = _buffer.lost
-    EVENTS_LOST.inc(lost - _counted_as_lost)
-    _counted_as_lost = lost
-    EVENTS_BUFFERED.set(len(_buffer))
     if lost > _stored_as_lost:
         EventLoss.objects.create(time=timezone.now(), count=lost - _stored_as_lost)
         _stored_as_lost = lost
 
 
+def update_gauges() -> None:
+    """Update the metrics of the events that wait in this process and of those that it has lost, also in an outage."""
+    global _counted_as_lost
+    lost = _buffer.lost
+    EVENTS_LOST.inc(lost - _counted_as_lost)
+    _counted_as_lost = lost
+    EVENTS_BUFFERED.set(len(_buffer))
+    EVENTS_SPOOLED.set(_buffer.spooled_bytes)
+
+
+def _write_waiting_events(events: list[dict[str, Any]], may_be_stored: bool) -> None:
+    """Write events that are not stored yet, without those of subjects that were forgotten meanwhile."""
+    events = forgotten_subjects.exclude_forgotten(events)
+    if events and may_be_stored:
+        _wait_for_other_writes()
+        events = _exclude_stored(events)
+    if events:
+        write_events(events)
+
+
+def _exclude_stored(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    times = [event["time"] for event in events]
+    rows = OperationEvent.objects.filter(trace_id__in={event["trace_id"] for event in events})
+    stored = Multiset(rows.filter(time__range=(min(times), max(times))).values_list(*_IDENTITY))
+    missing = []
+    for event in events:
+        identity = _get_identity(_DEFAULTS | event)
+        if stored[identity]:
+            stored[identity] -= 1
+        else:
+            missing.append(event)
+    return missing
+
+
+def _wait_for_other_writes() -> None:
+    """Raise OperationalError if a connection that was lost may still store its events, which it does or not at once."""
+    if connection.vendor != "postgresql":
+        return
+    with connection.cursor() as cursor:
+        cursor.execute(_END_COPIES, [2 * write_behind.WRITE_SECONDS, _COPY, write_behind.INTERVAL])
+        if cursor.fetchone():
+            raise OperationalError("another connection is writing events")
+
+
+def _encode_event(event: dict[str, Any]) -> bytes:
+    return orjson.dumps(event, option=orjson.OPT_NON_STR_KEYS)
+
+
+def _decode_event(line: bytes) -> dict[str, Any]:
+    event: dict[str, Any] = orjson.loads(line)
+    return event | {"time": datetime.fromisoformat(event["time"])}
+
+
 _counted_as_lost = _stored_as_lost = 0
-_buffer = WriteBehindBuffer("events", write_events, capacity=BUFFER_SIZE)
+_buffer = WriteBehindBuffer(
+    "events",
+    write_events,
+    capacity=BUFFER_SIZE,
+    retries=True,
+    rewrite=_write_waiting_events,
+    spool=Spool("events", _encode_event, _decode_event),
+    report=update_gauges,
+)
 
 
 def _bulk_insert(cursor: CursorWrapper, events: list[dict[str, Any]]) -> None:

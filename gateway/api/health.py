@@ -9,6 +9,7 @@ from django.http import HttpResponse
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 
+from analytics.events import event_log
 from core import metrics
 from core.background import poller
 from core.database import watch
@@ -35,8 +36,8 @@ class AliveView(PublicView):
 class ReadyView(PublicView):
     """Answers 200 if the database responds and takes writes and a release is live, else 503 with the failed check.
 
-    The states of the broker and of periodic jobs are included but do not affect the status: calls are served without
-    them.
+    The states of the broker, of periodic jobs and of events are included but do not affect the status: calls are served
+    without them.
     """
 
     @extend_schema(exclude=True)
@@ -45,6 +46,7 @@ class ReadyView(PublicView):
         ok = all(check == "ok" for check in checks.values())
         checks["broker"] = "takes no messages; batches run one after another" if broker.has_failed() else "ok"
         checks["jobs"] = late_jobs.explain_delay() or "ok"
+        checks["events"] = "lost; memory and disk are full" if event_log.is_losing_events() else "ok"
         return render_envelope({"status": "ok" if ok else "not ready", "checks": checks}, 200 if ok else 503)
 
 

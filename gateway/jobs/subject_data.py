@@ -2,13 +2,14 @@
 
 from base64 import b64encode
 from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
 from typing import Any
 
 from django.core.exceptions import ImproperlyConfigured
 from django.db import transaction
 from django.db.models import Model, QuerySet
 
-from analytics.events import event_log
+from analytics.events import event_log, forgotten_subjects
 from analytics.events.models import OperationEvent
 from analytics.rollout import exposures
 from analytics.rollout.models import Assignment, Cohort, Subject
@@ -96,8 +97,9 @@ def export_subject(subject: str) -> Iterator[dict[str, Any]]:
         yield {"row": "audit_entry", "id": entry.pk, **_row_to_dict(entry)}
 
 
-def forget(subject: str) -> dict[str, int]:
+def forget(subject: str, *, by: str, at: datetime) -> dict[str, int]:
     """Delete all data of a subject; return the number of rows by name. Daily figures stay: they name no subject."""
+    forgotten_subjects.record_forgotten(subject, by=by, at=at)
     event_log.flush()
     exposures.clear()
     exposures.clear_subjects()

@@ -78,6 +78,7 @@ def environment_of(store: Store, folder: Path, **variables: str) -> dict[str, st
         "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
         "PORT": str(free_port()),
         "PROMETHEUS_MULTIPROC_DIR": str(folder / "metrics"),
+        "GATEWAY_SPOOL_FOLDER": str(folder / "spool"),
         "ALLOWED_HOSTS": f"{HOST},127.0.0.1",
         "DATABASE_URL": store.url,
         "GATEWAY_METRICS_TOKEN": TOKEN,

@@ -11,7 +11,7 @@ from django.db import connection
 
 from tests.support.servers.environment import build_environment, make_key
 from tests.support.servers.link import Link
-from tests.support.servers.postgres import needs_postgres
+from tests.support.servers.postgres import needs_postgres, set_database_down
 from tests.support.servers.processes import (
     STARTS_WITHIN,
     WORKERS,
@@ -164,24 +164,10 @@ def test_server_waits_for_a_database_that_is_away_and_says_so(store: Store, tmp_
     finally:
         process.kill()
 
-    assert not_ready["checks"] == {
-        "database": "does not answer",
-        "release": "none is live",
-        "broker": "ok",
-        "jobs": "ok",
-    }
+    failed = {"database": "does not answer", "release": "none is live"}
+    assert not_ready["checks"] == {**failed, "broker": "ok", "jobs": "ok", "events": "ok"}
     assert "database.unreachable reason=" in process.output
 
 
 def are_ready(workers: dict[int, httpx2.Client]) -> bool:
     return all(http.get("/readyz").status_code == 200 for http in workers.values())
-
-
-def set_database_down(store: Store, is_away: bool) -> None:
-    """Refuse all connections to a database and cut the open ones, as during a restart, or allow them again."""
-    connection.close()
-    connection.close_pool()
-    with connection._nodb_cursor() as cursor:
-        cursor.execute(f'ALTER DATABASE "{store.name}" ALLOW_CONNECTIONS {"false" if is_away else "true"}')
-        if is_away:
-            cursor.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", [store.name])

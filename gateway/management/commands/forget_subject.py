@@ -1,6 +1,7 @@
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.utils import timezone
 
 from gateway.jobs import subject_data
 
@@ -19,7 +20,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, subject: str, **options: Any) -> None:
         if not subject.strip():
             raise CommandError("Give a subject, as sent in Gateway-Subject.")
-        for name, count in subject_data.forget(subject).items():
+        for name, count in subject_data.forget(subject, by="forget_subject", at=timezone.now()).items():
             if count:
                 self.stdout.write(f"{count:,} {name.replace('_', ' ')}")
         for key in subject_data.find_bound_keys(subject):

@@ -11,6 +11,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from analytics.events import event_log
 from core.background import poller
 from gateway.batches import broker
 from gateway.jobs import runner
@@ -30,16 +31,19 @@ def test_readyz_is_ok_with_a_live_release_also_without_a_broker(
 ) -> None:
     response = client.get("/readyz")
     assert response.status_code == 200
-    assert response.json() == {
-        "status": "ok",
-        "checks": {"database": "ok", "release": "ok", "broker": "ok", "jobs": "ok"},
-    }
+    checks = dict.fromkeys(["database", "release", "broker", "jobs", "events"], "ok")
+    assert response.json() == {"status": "ok", "checks": checks}
     assert "no-cache" in response.headers["Cache-Control"]
 
     monkeypatch.setattr(broker._sender, "_failed_at", time.monotonic())
     response = client.get("/readyz")
     assert (response.status_code, response.json()["status"]) == (200, "ok")
     assert response.json()["checks"]["broker"].startswith("takes no messages")
+
+    monkeypatch.setattr(event_log._buffer, "is_full", True)
+    response = client.get("/readyz")
+    assert (response.status_code, response.json()["status"]) == (200, "ok")
+    assert response.json()["checks"]["events"] == "lost; memory and disk are full"
 
     Activation.objects.all().delete()
     poller.refresh()
@@ -52,7 +56,13 @@ def test_readyz_fails_before_the_first_release(client: Client, db: None) -> None
     response = client.get("/readyz")
 
     assert response.status_code == 503
-    assert response.json()["checks"] == {"database": "ok", "release": "none is live", "broker": "ok", "jobs": "ok"}
+    assert response.json()["checks"] == {
+        "database": "ok",
+        "release": "none is live",
+        "broker": "ok",
+        "jobs": "ok",
+        "events": "ok",
+    }
 
 
 @pytest.mark.parametrize("failure", [OperationalError("gone"), InterfaceError("connection already closed")])
@@ -64,7 +74,13 @@ def test_readyz_fails_while_the_database_does_not_answer(
         ready, alive = client.get("/readyz"), client.get("/healthz")
 
     assert ready.status_code == 503
-    assert ready.json()["checks"] == {"database": "does not answer", "release": "ok", "broker": "ok", "jobs": "ok"}
+    assert ready.json()["checks"] == {
+        "database": "does not answer",
+        "release": "ok",
+        "broker": "ok",
+        "jobs": "ok",
+        "events": "ok",
+    }
     assert "gone" not in ready.content.decode()
     assert alive.status_code == 200
 

@@ -10,6 +10,7 @@ import pytest
 from django.db import DatabaseError
 from django.test import Client
 
+from analytics.events import event_log
 from core import logs, metrics
 from core.background import poller
 from registry.catalog import cache
@@ -120,9 +121,10 @@ def test_write_whose_commit_fails_is_counted_as_failed(api: Api, monkeypatch: py
     assert count_all_calls() == all_before + 1
 
 
-def test_poller_updates_release_buffer_and_poll_metrics(api: Api) -> None:
+def test_poller_updates_release_and_poll_metrics(api: Api) -> None:
     api.help("onto")
     poller.refresh()
+    event_log.update_gauges()
 
     assert read_metric("gateway_release_live") == 1
     assert read_metric("gateway_release_loaded_timestamp_seconds") > 1.7e9

@@ -16,7 +16,7 @@ from itertools import count
 from typing import Any
 
 import pytest
-from django.db import OperationalError, connection, transaction
+from django.db import DatabaseError, DataError, OperationalError, connection, transaction
 from django.http import HttpResponse
 from django.middleware.common import CommonMiddleware
 from django.test import Client as HttpClient
@@ -36,6 +36,7 @@ from gateway.models import Client
 from registry.catalog.model import Catalog
 from registry.jsonschema import dialect
 from tests.support.clients.api import Api
+from tests.support.loops import for_each
 from workspace import handlers
 from workspace.demo import DEMO_PROJECT_ID, DEMO_TASK_ID
 
@@ -456,17 +457,23 @@ def test_production_log_names_the_place_of_an_exception_without_its_message(
     assert canaries.find_in(production_logs.text) == []
 
 
-def test_log_of_lost_events_omits_their_content(
-    api: Api, canaries: Canaries, captured_logs: LogCapture, monkeypatch: pytest.MonkeyPatch
+@for_each("error, message", [(DataError, "events.lost count=1"), (OperationalError, "events.write_failed queued=0")])
+def test_log_of_events_that_are_not_written_omits_their_content(
+    api: Api,
+    canaries: Canaries,
+    captured_logs: LogCapture,
+    monkeypatch: pytest.MonkeyPatch,
+    error: type[DatabaseError],
+    message: str,
 ) -> None:
     def fail(cursor: Any, batch: Any) -> None:
-        raise OperationalError(f"COPY analytics_operationevent, line 1, column subject: {canaries.create()}")
+        raise error(f"COPY analytics_operationevent, line 1, column subject: {canaries.create()}")
 
     monkeypatch.setattr(event_log, "_bulk_insert", fail)
     api.help("root")
     event_log.flush()
 
-    assert "events.lost count=1" in captured_logs.text
+    assert message in captured_logs.text
     assert canaries.find_in(captured_logs.text) == []
 
 

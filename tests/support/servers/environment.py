@@ -20,6 +20,7 @@ def build_environment(store: Store, folder: Path, **variables: str) -> dict[str,
         **SECRETS,
         "DATABASE_URL": store.url,
         "PROMETHEUS_MULTIPROC_DIR": str(folder / "metrics"),
+        "GATEWAY_SPOOL_FOLDER": str(folder / "spool"),
         "DJANGO_SETTINGS_MODULE": "tests.support.servers.probe_settings",
         "AGENTIC_CHAT_TOOL_GATEWAY": "on",  # as make run sets it
         **variables,

@@ -7,10 +7,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import psycopg
 import pytest
 from django.conf import settings
+from django.db import connection
+
+from tests.support.servers.stores import Store
 
 needs_postgres = pytest.mark.skipif(
     settings.DATABASES["default"]["ENGINE"] != "django.db.backends.postgresql",
@@ -47,10 +51,20 @@ class Postgres:
         """Start the server again. It accepts connections when this returns."""
         self._do("start")
 
+    def add_standby(self) -> None:
+        """Start a second server, which has every commit before it is answered. The URL names both."""
+        self._do("standby")
+        folder = self.url.rpartition("host=")[2]
+        self.url = self.url.replace(folder, f"{folder},{folder}-standby&target_session_attrs=read-write")
+
+    def promote(self) -> None:
+        """Let the standby take over from the server that was stopped."""
+        self._do("promote")
+
     def fill(self, environment: dict[str, str]) -> None:
         """Create and fill the database in a process with these variables."""
-        with psycopg.connect(self._base, autocommit=True) as connection:
-            connection.execute(f'CREATE DATABASE "{self._name}"')  # type: ignore[call-overload]
+        with psycopg.connect(self._base, autocommit=True) as connected:
+            connected.execute(f'CREATE DATABASE "{self._name}"')  # type: ignore[call-overload]
         command = [sys.executable, "-c", SET_UP]
         done = subprocess.run(
             command, cwd=settings.BASE_DIR, env=environment, stdout=subprocess.PIPE, text=True, check=True
@@ -59,10 +73,13 @@ class Postgres:
 
     def value(self, query: str) -> object:
         """Return the single value of a query."""
-        with psycopg.connect(self.url) as connection:
-            row = connection.execute(query).fetchone()  # type: ignore[call-overload]
-        assert row
-        return row[0]
+        [value] = self.column(query)
+        return value
+
+    def column(self, query: str) -> list[Any]:
+        """Return the first column of a query."""
+        with psycopg.connect(self.url) as connected:
+            return [row[0] for row in connected.execute(query)]  # type: ignore[call-overload]
 
     @property
     def _name(self) -> str:
@@ -100,3 +117,13 @@ def run_postgres() -> Iterator[Postgres]:
             yield Postgres(process, url)
             assert process.stdin
             process.stdin.close()
+
+
+def set_database_down(store: Store, is_away: bool) -> None:
+    """Refuse all connections to a database and cut the open ones, as during a restart, or allow them again."""
+    connection.close()
+    connection.close_pool()
+    with connection._nodb_cursor() as cursor:
+        cursor.execute(f'ALTER DATABASE "{store.name}" ALLOW_CONNECTIONS {"false" if is_away else "true"}')
+        if is_away:
+            cursor.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", [store.name])

@@ -1,13 +1,20 @@
-from datetime import UTC, datetime
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from unittest import mock
 
+import psycopg
 import pytest
 from django.db import IntegrityError, OperationalError, transaction
 
-from analytics.events import event_log
+from analytics.events import event_log, forgotten_subjects
 from analytics.events.models import EventLoss, OperationEvent
+from audit.models import AuditEntry
+from core.background import write_behind
+from core.database import watch
+from tests.support.clients.metric_values import read_metric
 from tests.support.loops import for_each
+from tests.support.servers.postgres import needs_postgres
 
 pytestmark = pytest.mark.both_databases
 
@@ -67,6 +74,87 @@ def test_flush_writes_in_bulk_and_in_order(db: None, django_assert_max_num_queri
 
     turns = OperationEvent.objects.order_by("id").values_list("turn", flat=True)
     assert list(turns) == [str(number) for number in range(event_log._buffer.batch_size + 1)]
+
+
+def test_events_that_a_failed_write_stored_are_not_stored_again(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    write = event_log._bulk_insert
+
+    def write_and_fail(*args: Any) -> None:
+        write(*args)
+        raise OperationalError("the connection was lost after the commit")
+
+    for number in range(3):
+        event_log.enqueue_event(build_event(turn=str(number), latency_ms=number / 3))
+    with monkeypatch.context() as patch:
+        patch.setattr(event_log, "_bulk_insert", write_and_fail)
+        event_log.flush()
+    event_log.enqueue_event(build_event(turn="3"))
+    event_log.flush()
+
+    assert list(OperationEvent.objects.order_by("id").values_list("turn", flat=True)) == ["0", "1", "2", "3"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_events_wait_on_disk_with_all_their_fields(monkeypatch: pytest.MonkeyPatch) -> None:
+    fields: dict[str, Any] = {
+        "field_errors": [["/a", "type"]],
+        "subject": "ä'\"%s\\\n\u2028",
+        "changed_ids": ["a"],
+        "progress": {"done": 1},
+        "content": {"args": {"n": 1.5}},
+        "result_count": None,
+    }
+    with monkeypatch.context() as patch:
+        patch.setattr(event_log, "_bulk_insert", mock.Mock(side_effect=OperationalError))
+        event_log.enqueue_event(build_event(**fields))
+        event_log.flush()
+        assert (len(event_log._buffer), event_log._buffer.spooled_bytes > 100) == (0, True)
+        event_log.update_gauges()
+        assert read_metric("gateway_events_spooled_bytes") > 100
+    event_log.flush()
+
+    row = OperationEvent.objects.get()
+    assert (row.time, {name: getattr(row, name) for name in fields}) == (AT, fields)
+    event_log.update_gauges()
+    assert read_metric("gateway_events_spooled_bytes") == 0
+
+
+def test_event_on_disk_of_a_subject_that_was_forgotten_is_not_stored(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(event_log, "_bulk_insert", mock.Mock(side_effect=OperationalError))
+        for subject in ("ana", "ben", ""):
+            event_log.enqueue_event(build_event(subject=subject))
+        later = build_event(subject="ana", turn="later") | {"time": AT + timedelta(minutes=2)}
+        event_log.enqueue_event(later)
+        event_log.flush()
+    forgotten_subjects.record_forgotten("ana", by="tests", at=AT + timedelta(minutes=1))
+    event_log.flush()
+
+    rows = OperationEvent.objects.order_by("id").values_list("subject", "turn")
+    assert list(rows) == [("ben", ""), ("", ""), ("ana", "later")]
+    assert not AuditEntry.objects.filter(name__contains="ana").exists()
+
+
+@needs_postgres
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("seconds", [write_behind.WRITE_SECONDS, 0])
+def test_events_are_written_once_if_a_lost_connection_still_writes_them(
+    monkeypatch: pytest.MonkeyPatch, seconds: float
+) -> None:
+    monkeypatch.setattr(write_behind, "INTERVAL", 0)  # after which a write that failed is repeated
+    monkeypatch.setattr(write_behind, "WRITE_SECONDS", seconds)  # after which a write is given up
+    event = build_event(turn="1")
+    with watch._connect() as lost, lost.cursor() as cursor:
+        with suppress(psycopg.errors.AdminShutdown), cursor.copy(event_log._COPY) as copy:
+            copy.write_row(event_log._to_rows([event])[0])
+            with mock.patch.object(event_log, "_bulk_insert", side_effect=OperationalError):
+                event_log.enqueue_event(event)
+                event_log.flush()
+            event_log.flush()
+            assert not OperationEvent.objects.exists()
+        event_log.flush()
+
+    assert OperationEvent.objects.count() == 1
 
 
 @pytest.mark.django_db(transaction=True)

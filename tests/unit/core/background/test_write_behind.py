@@ -1,6 +1,9 @@
 import logging
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
+from multiprocessing import get_context
+from pathlib import Path
 from queue import Queue
 from typing import Any
 
@@ -8,9 +11,11 @@ import pytest
 from django.db import DatabaseError, DataError, InterfaceError, OperationalError
 
 from core.background import write_behind
+from core.background.spool import Spool
 from core.background.write_behind import RecentKeys, WriteBehindBuffer
+from tests.support.servers.processes import eventually
 
-start_thread = write_behind._start_thread  # before a fixture replaces it
+wake_thread = write_behind._wake_thread  # before a fixture replaces it
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
 
@@ -33,7 +38,7 @@ def table() -> FakeTable:
 @pytest.fixture(autouse=True)
 def _no_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(write_behind, "_buffers", [])
-    monkeypatch.setattr(write_behind, "_start_thread", lambda: None)
+    monkeypatch.setattr(write_behind, "_wake_thread", lambda: None)
 
 
 def put_all(buffer: WriteBehindBuffer[int], items: range) -> None:
@@ -107,7 +112,9 @@ def test_buffer_with_retries_keeps_items_and_logs_when_a_failure_begins(
     buffer.flush()
 
     assert (table.batches, buffer.lost) == ([[0, 1], [2]], 0)
-    assert [record.getMessage().partition("\n")[0] for record in caplog.records] == ["numbers.write_failed queued=3"]
+    assert [record.getMessage().partition("\n")[0] for record in caplog.records] == [
+        "numbers.write_failed queued=3 spooled_bytes=0"
+    ]
 
 
 def test_buffer_with_retries_drops_items_that_no_row_can_hold(
@@ -141,8 +148,8 @@ def test_discard_drops_queued_items(table: FakeTable) -> None:
 def finalizers(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """Let the thread start as in a server, and return what it registers for the end of the process."""
     registered: list[Any] = []
-    monkeypatch.setattr(write_behind, "_start_thread", start_thread)
-    monkeypatch.setattr(write_behind, "_thread", None)
+    monkeypatch.setattr(write_behind, "_wake_thread", wake_thread)
+    monkeypatch.setattr(write_behind, "_threads", None)
     monkeypatch.setattr(write_behind, "INTERVAL", 0.01)
     monkeypatch.setattr(write_behind, "Finalize", lambda _, call, exitpriority: registered.append((call, exitpriority)))
     return registered
@@ -154,15 +161,13 @@ def test_one_thread_writes_the_items_of_all_buffers(finalizers: list[Any]) -> No
     second = WriteBehindBuffer[int]("second", lambda batch: written.put(("second", batch)), capacity=10)
 
     first.put(1)
-    thread = write_behind._thread
+    threads = write_behind._threads
     assert written.get(timeout=5) == ("first", [1])
     second.put(2)
     assert written.get(timeout=5) == ("second", [2])
 
-    assert write_behind._thread is thread
-    assert thread is not None
-    assert thread.daemon
-    assert finalizers == [(write_behind.flush_all, 10)]  # a worker process writes the rest when it ends
+    assert write_behind._threads is threads
+    assert finalizers == [(write_behind.flush_at_exit, 10)]  # a worker process writes the rest when it ends
 
 
 def test_key_is_due_once() -> None:
@@ -187,3 +192,205 @@ def test_oldest_keys_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
         keys.add_if_due(f"{number}", NOON)
 
     assert [keys.is_due(f"{number}", NOON) for number in (0, 6, 7, 9)] == [True, True, False, False]
+
+
+class StoredTwice(Exception):
+    pass
+
+
+class SlowTable(FakeTable):
+    """A table that stores each number once, like events. A write waits until it may end."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.began, self.may_end = threading.Event(), threading.Event()
+        self.may_end.set()
+        self.fails_after_commit = False
+
+    @property
+    def numbers(self) -> list[int]:
+        return [number for batch in self.batches for number in batch]
+
+    def write(self, batch: list[int]) -> None:
+        self.began.set()
+        assert self.may_end.wait(10)
+        if set(batch) & set(self.numbers):
+            raise StoredTwice
+        super().write(list(batch))
+        if self.fails_after_commit:
+            raise OperationalError
+
+    def rewrite(self, batch: list[int], may_be_stored: bool) -> None:
+        if new := [number for number in batch if not may_be_stored or number not in self.numbers]:
+            self.write(new)
+
+    def build_buffer(self, capacity: int = 100) -> WriteBehindBuffer[int]:
+        return WriteBehindBuffer(
+            "numbers",
+            self.write,
+            capacity=capacity,
+            batch_size=2,
+            retries=True,
+            rewrite=self.rewrite,
+            spool=Spool("numbers", lambda number: str(number).encode(), int),
+        )
+
+
+@pytest.fixture
+def slow_table(tmp_path: Path, settings: Any) -> SlowTable:
+    settings.GATEWAY_SPOOL_FOLDER = tmp_path
+    return SlowTable()
+
+
+def test_items_wait_on_disk_while_the_database_is_down_and_are_written_once_in_order(
+    slow_table: SlowTable, tmp_path: Path
+) -> None:
+    buffer = slow_table.build_buffer(capacity=3)
+    slow_table.failure = OperationalError()
+    for first in range(0, 30, 3):
+        put_all(buffer, range(first, first + 3))
+        buffer.flush()
+        buffer.spool()
+        assert len(buffer) == 0
+    assert buffer.spooled_bytes > 30
+    slow_table.failure = None
+    put_all(buffer, range(30, 32))
+    buffer.flush()
+
+    assert (slow_table.numbers, buffer.lost) == (list(range(32)), 0)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_items_whose_write_takes_long_are_on_disk_until_it_ends(slow_table: SlowTable, tmp_path: Path) -> None:
+    buffer = slow_table.build_buffer()
+    slow_table.may_end.clear()
+    put_all(buffer, range(3))
+    with ThreadPoolExecutor(1) as pool:
+        flushing = pool.submit(buffer.flush)
+        assert slow_table.began.wait(5)
+        buffer.spool()
+        put_all(buffer, range(3, 5))
+        buffer.spool()
+        assert [path.read_text() for path in tmp_path.iterdir()] == ["0\n1\n2\n3\n4\n"]
+        slow_table.may_end.set()
+        flushing.result()
+
+    assert (slow_table.numbers, buffer.lost) == (list(range(5)), 0)
+
+
+def test_items_go_to_no_disk_if_the_database_takes_them_in_time(slow_table: SlowTable, tmp_path: Path) -> None:
+    buffer = slow_table.build_buffer()
+    for number in range(3):
+        buffer.put(number)
+        buffer.flush()
+        buffer.put(-number - 1)
+        buffer.spool()
+        assert list(tmp_path.iterdir()) == []
+    buffer.discard()
+
+
+@pytest.mark.parametrize("max_bytes", [1_000, 0])
+def test_items_of_a_write_that_failed_after_its_commit_are_written_once(
+    slow_table: SlowTable, settings: Any, max_bytes: int
+) -> None:
+    settings.GATEWAY_SPOOL_MAX_BYTES = max_bytes
+    buffer = slow_table.build_buffer()
+    put_all(buffer, range(5))
+    slow_table.fails_after_commit = True
+    buffer.flush()
+    slow_table.fails_after_commit = False
+    buffer.flush()
+
+    assert (slow_table.numbers, buffer.lost) == (list(range(5)), 0)
+
+
+def test_full_memory_and_disk_are_said_once(
+    slow_table: SlowTable, settings: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings.GATEWAY_SPOOL_MAX_BYTES = 4  # two items
+    buffer = slow_table.build_buffer(capacity=3)
+    slow_table.failure = OperationalError()
+    with caplog.at_level(logging.ERROR):
+        for number in range(9):
+            buffer.put(number)
+            buffer.flush()
+        assert buffer.is_full
+        slow_table.failure = None
+        buffer.flush()
+
+    assert (slow_table.numbers, buffer.lost, buffer.is_full) == ([0, 1, 2, 3, 4], 4, False)
+    assert [record.getMessage().partition(" ")[0] for record in caplog.records] == [
+        "numbers.write_failed",
+        "numbers.spool_failed",
+        "numbers.full",
+    ]
+
+
+def test_items_that_a_dead_process_left_are_written_once(slow_table: SlowTable) -> None:
+    dead = slow_table.build_buffer()
+    slow_table.fails_after_commit = True
+    put_all(dead, range(5))
+    dead.flush()  # stores 0 and 1, and does not know
+    assert dead._spool
+    dead._spool.leave()  # as SIGKILL does
+    slow_table.fails_after_commit = False
+
+    heir = slow_table.build_buffer()
+    heir.adopt()
+    assert heir  # its thread writes without a new item
+    heir.flush()
+
+    assert (slow_table.numbers, heir.lost) == (list(range(5)), 0)
+
+
+def test_file_is_not_taken_over_while_a_batch_is_being_written(slow_table: SlowTable) -> None:
+    dead = slow_table.build_buffer()
+    slow_table.failure = OperationalError()
+    put_all(dead, range(2))
+    dead.flush()
+    assert dead._spool
+    dead._spool.leave()
+    slow_table.failure = None
+    slow_table.may_end.clear()
+    heir = slow_table.build_buffer()
+    heir.put(10)
+    with ThreadPoolExecutor(1) as pool:
+        flushing = pool.submit(heir.flush)
+        assert slow_table.began.wait(5)
+        heir.adopt()
+        heir.spool()
+        slow_table.may_end.set()
+        flushing.result()
+    heir.adopt()
+    heir.flush()
+
+    assert slow_table.numbers == [10, 0, 1]
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # of Python 3.12 and later
+def test_forked_process_leaves_queued_items_to_its_parent(slow_table: SlowTable) -> None:
+    buffer = slow_table.build_buffer()
+    slow_table.failure = OperationalError()
+    put_all(buffer, range(2))
+    buffer.flush()
+    buffer.put(2)
+    answers = get_context("fork").SimpleQueue()
+    child = get_context("fork").Process(target=lambda: answers.put((bool(buffer), len(buffer))))
+    child.start()
+    child.join()
+    slow_table.failure = None
+    buffer.flush()
+
+    assert answers.get() == (False, 0)
+    assert slow_table.numbers == [0, 1, 2]
+
+
+def test_thread_moves_items_to_disk_while_a_write_takes_long(
+    slow_table: SlowTable, finalizers: list[Any], tmp_path: Path
+) -> None:
+    buffer = slow_table.build_buffer()
+    slow_table.may_end.clear()
+    put_all(buffer, range(5))
+    eventually(lambda: [path.read_text() for path in tmp_path.iterdir()] == ["0\n1\n2\n3\n4\n"], within=10)
+    slow_table.may_end.set()
+    eventually(lambda: slow_table.numbers == list(range(5)) and not list(tmp_path.iterdir()), within=10)
