@@ -296,6 +296,7 @@ class _Threads:
                 close_old_connections()  # give the pooled connection back until the next write
             except Exception as error:  # any error: the thread must go on
                 log.error("write_behind.failed\n%s", logs.format_safely(error))
+                time.sleep(1)  # such as a disk that cannot be read: not at each try
             self._is_idle.set()
 
 
