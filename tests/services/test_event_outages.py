@@ -9,19 +9,24 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field
+from itertools import cycle
 from pathlib import Path
 
+import orjson
 import pytest
 from django.db import connection
 
 from analytics.events.models import OperationEvent
+from benchmarks.load import build_request, get_response_length
+from tests.support.servers import applying_upstream
 from tests.support.servers import postgres as postgresql
 from tests.support.servers.environment import build_environment
 from tests.support.servers.postgres import Postgres, needs_postgres, set_database_down
 from tests.support.servers.processes import Server, eventually, kill_process, run_server
 from tests.support.servers.stores import Store
+from tests.support.upstreams.http_upstream import READ, build_read, publish_ops
 
 pytestmark = pytest.mark.server
 
@@ -29,7 +34,8 @@ SECONDS = float(os.environ.get("CRASH_OUTAGE_SECONDS") or 1)  # of an outage; `m
 RATE = int(os.environ.get("CRASH_CALLS") or 200)  # calls a second
 CONNECTIONS = 4
 SETTLES_WITHIN = 60.0
-TRACE = re.compile(rb"\r\ngateway-trace: (\w+)\r\n", re.IGNORECASE)
+TRACE = re.compile(rb"\r\ngateway-trace: *(\w+)\r\n", re.IGNORECASE)
+PID = re.compile(rb'"pid": *(\d+)')
 
 
 @dataclass
@@ -37,53 +43,58 @@ class Caller:
     """One connection, whose calls one process answers, and the traces of its answers with their times."""
 
     server: Server
-    pid: int = 0
+    pid: int
+    requests: list[bytes]
     answered: dict[str, float] = field(default_factory=dict)
-    refused: list[bytes] = field(default_factory=list)
 
     def run(self, begin: threading.Barrier, over: threading.Event) -> None:
-        """Call help at a constant rate until it is over, or the process is killed."""
-        request = "\r\n".join(
-            ["GET /api/v1/help?path=onto.task HTTP/1.1", "Host: 127.0.0.1"]
-            + [f"{name}: {value}" for name, value in self.server.headers.items()]
-        )
-        with socket.create_connection(("127.0.0.1", self.server.port), timeout=20) as connected:
-            self.pid = self._call(connected, request.replace("help?path=onto.task", "exec").replace("GET", "POST"))
+        """Send the requests in turn at a constant rate until it is over, or the process is killed."""
+        with self._connect() as connected:
             begin.wait(60)
             due = time.monotonic()
-            try:
-                while not over.is_set():
-                    self._call(connected, request)
+            with suppress(OSError):
+                for request in cycle(self.requests):
+                    trace = TRACE.search(self._send(connected, request))
+                    assert trace
+                    self.answered[trace[1].decode()] = time.monotonic()
                     due += CONNECTIONS / RATE
                     time.sleep(max(0.0, due - time.monotonic()))
-            except OSError:
-                pass
+                    if over.is_set():
+                        return
 
-    def _call(self, connected: socket.socket, request: str) -> int:
-        body = b'{"op": "probe.process"}' if request.startswith("POST") else b""
-        length = f"\r\nContent-Type: application/json\r\nContent-Length: {len(body)}" if body else ""
-        connected.sendall(f"{request}{length}\r\n\r\n".encode() + body)
-        answer = b""
-        while not (head := re.search(rb"\r\ncontent-length: (\d+)\r\n(?s:.*?)\r\n\r\n", answer, re.IGNORECASE)) or len(
-            answer
-        ) < head.end() + int(head[1]):
+    def _connect(self) -> socket.socket:
+        while True:
+            connected = socket.create_connection(("127.0.0.1", self.server.port), timeout=20)
+            pid = PID.search(self._send(connected, build_exec(self.server, "probe.process")))
+            if pid and int(pid[1]) == self.pid:
+                return connected
+            connected.close()
+
+    def _send(self, connected: socket.socket, request: bytes) -> bytes:
+        """Return the answer, whose status is 200."""
+        connected.sendall(request)
+        received = bytearray()
+        while not (length := get_response_length(received)) or len(received) < length:
             piece = connected.recv(65_536)
             if not piece:
-                raise OSError
-            answer += piece
-        trace = TRACE.search(answer)
-        if not answer.startswith(b"HTTP/1.1 200") or not trace:
-            self.refused.append(answer)
-        elif not body:
-            self.answered[trace[1].decode()] = time.monotonic()
-        pid = re.search(rb'"pid":\s*(\d+)', answer)
-        return int(pid[1]) if pid else 0
+                raise ConnectionResetError
+            received += piece
+        return bytes(received)
+
+
+def build_exec(server: Server, op: str, **args: str) -> bytes:
+    return build_request("POST", "/api/v1/exec", server.headers, orjson.dumps({"op": op, "args": args}))
 
 
 @contextmanager
-def calling(server: Server) -> Iterator[list[Caller]]:
-    """Call at RATE inside the block."""
-    callers = [Caller(server) for _ in range(CONNECTIONS)]
+def calling(server: Server, *requests: bytes) -> Iterator[list[Caller]]:
+    """Call at RATE inside the block, all workers alike: cached help, and these requests in turn."""
+    help = build_request("GET", "/api/v1/help?path=onto.task", server.headers)
+    with server.workers() as workers:
+        for http in workers.values():
+            assert http.get("/api/v1/help").status_code == 200  # the key is known to every worker now
+        pids = list(workers)
+    callers = [Caller(server, pids[number % len(pids)], [help, *requests]) for number in range(CONNECTIONS)]
     begin, over = threading.Barrier(CONNECTIONS + 1), threading.Event()
     with ThreadPoolExecutor(CONNECTIONS) as pool:
         running = [pool.submit(caller.run, begin, over) for caller in callers]
@@ -97,6 +108,16 @@ def calling(server: Server) -> Iterator[list[Caller]]:
             each.result()
 
 
+def wait_for_calls(callers: list[Caller], *, share: float = 1) -> None:
+    """Wait until as many more calls are answered as come in SECONDS from this share of the callers."""
+
+    def count() -> int:
+        return sum(len(caller.answered) for caller in callers)
+
+    enough = count() + SECONDS * RATE * share
+    eventually(lambda: count() >= enough, within=60 + 10 * SECONDS, what="answers")
+
+
 def list_stored() -> list[str]:
     return list(OperationEvent.objects.order_by("id").values_list("trace_id", flat=True))
 
@@ -106,7 +127,6 @@ def check_stored(callers: list[Caller], stored: list[str], *, killed: int = 0, k
     counts, lost = Counter(stored), []
     position = {trace: number for number, trace in enumerate(stored)}
     for caller in callers:
-        assert caller.refused == []
         missing = [trace for trace in caller.answered if trace not in counts]
         assert caller.pid == killed or not missing, f"{len(missing)} of {len(caller.answered)} are missing"
         kept = [trace for trace in caller.answered if trace in counts]
@@ -146,25 +166,27 @@ def outage(store: Store) -> Iterator[None]:
 def test_events_survive_an_outage_and_the_death_of_a_process(
     serve: Callable[..., Server], store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    server, folder = serve(), tmp_path / "spool"
-    with server.workers() as workers:
-        for http in workers.values():
-            assert http.get("/api/v1/help").status_code == 200  # the key is known to every worker now
-    with calling(server) as callers:
+    folder = tmp_path / "spool"
+    with ExitStack() as stack:
+        upstream = stack.enter_context(applying_upstream.run_upstream())
+        publish_ops(build_read(), base_url=upstream.url)
+        server = serve()
+        callers = stack.enter_context(calling(server, build_exec(server, READ, order_id="7")))
         with outage(store):
-            time.sleep(SECONDS)
+            began = time.monotonic()
+            wait_for_calls(callers)
             killed, killed_at = callers[0].pid, time.monotonic()
             kill_process(killed)
-            eventually(lambda: any(folder.rglob("events-*")), within=10)
-            time.sleep(SECONDS)
+            wait_for_calls(callers, share=0.5)
+            seconds = time.monotonic() - began
             on_disk = sum(path.stat().st_size for path in folder.rglob("events-*"))
         eventually(lambda: not any(folder.rglob("events-*")), within=SETTLES_WITHIN, what="the end of the files")
     eventually(lambda: is_settled(callers, folder, list_stored, killed), within=SETTLES_WITHIN, what="all events")
 
-    assert {caller.pid for caller in callers} >= {killed}
+    assert on_disk
     figures = check_stored(callers, list_stored(), killed=killed, killed_at=killed_at)
     with capsys.disabled():
-        print(f"\n{connection.vendor}, {2 * SECONDS:g} s, {on_disk:,} bytes on disk: {figures}")
+        print(f"\n{connection.vendor}, {seconds:.1f} s, {on_disk:,} bytes on disk: {figures}")
 
 
 WAYS: dict[str, list[Callable[[Postgres], None]]] = {
@@ -196,20 +218,19 @@ def test_events_survive_a_server_that_is_gone_for_a_while_or_for_good(
         return pair.column("SELECT trace_id FROM analytics_operationevent ORDER BY id")
 
     with run_server(environment=environment, key=pair.key) as server:
-        with server.workers() as workers:
-            for http in workers.values():
-                assert http.get("/api/v1/help").status_code == 200
         go, come_back = WAYS[way]
         with calling(server) as callers:
-            time.sleep(SECONDS / 2)
+            wait_for_calls(callers)
             go(pair)
-            time.sleep(SECONDS)
+            began = time.monotonic()
+            wait_for_calls(callers)
             killed, killed_at = callers[0].pid, time.monotonic()
             kill_process(killed)
-            time.sleep(SECONDS)
+            wait_for_calls(callers, share=0.5)
             come_back(pair)
+            seconds = time.monotonic() - began
             eventually(lambda: not any(folder.rglob("events-*")), within=SETTLES_WITHIN, what="the end of the files")
         eventually(lambda: is_settled(callers, folder, list_stored_in_pair, killed), within=SETTLES_WITHIN)
         figures = check_stored(callers, list_stored_in_pair(), killed=killed, killed_at=killed_at)
     with capsys.disabled():
-        print(f"\nPostgreSQL {way}, {2 * SECONDS:g} s: {figures}")
+        print(f"\nPostgreSQL {way}, {seconds:.1f} s: {figures}")
