@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 
-from benchmarks import chat, connect, mcp, measures
+from benchmarks import chat, connect, mcp, measures, rollup_cpu
 from benchmarks.experiments import chance, harm
 from benchmarks.figures import BenchmarkFigure
 from benchmarks.lab import Lab
@@ -43,6 +43,8 @@ BENCHMARKS = (
         ),
         measures.measure_reports,
     ),
+    Benchmark(("rollups.ops.cpu_s", "rollups.cpu_s"), rollup_cpu.measure_rollups),
+    Benchmark(("rollups.sqlite.cpu_s",), rollup_cpu.measure_rollups_on_sqlite),
     Benchmark(
         (
             "discovery.calls",

@@ -51,6 +51,7 @@ GOALS = {
     "load.10k.s": FigureGoal("<", 3),
     "search.10k.p95_ms": FigureGoal("<", 20),
     "reports.1m.p95_ms": FigureGoal("<", 500),
+    "rollups.ops.cpu_s": FigureGoal("≤", 0.6),
     "experiments.page.p95_ms": FigureGoal("<", 300),
     "discovery.calls": FigureGoal("≤", 2.2),
     "discovery.tokens": FigureGoal("≤", 450),

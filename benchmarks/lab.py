@@ -136,6 +136,10 @@ class Lab:
         """Fill a database with events and return the times of the reports (see benchmarks.reports)."""
         return self._run_command(prepared, "measure_reports", str(events))
 
+    def measure_rollups(self, prepared: PreparedDatabase, users: int) -> dict[str, Any]:
+        """Roll up minutes of events by this many users; return the CPU seconds (see benchmarks.rollups)."""
+        return self._run_command(prepared, "measure_rollups", str(users))
+
     def get_empty_sqlite(self, name: str) -> PreparedDatabase:
         """Return a separate SQLite database without synthetic ops, for a document to import."""
         return self._fill_once(f"{SQLITE}{self._folder / f'{name}.sqlite3'}", 0)

@@ -42,13 +42,13 @@ def measure_reports(events: int) -> dict[str, Any]:
         at=at,
         days=activity.DAYS,
         turns_a_day=turns_a_day,
-        ops=_build_demo_ops(),
+        ops=build_demo_ops(),
         releases=(earlier, cache.get_live_catalog().version),
     )
-    _update_statistics()
+    update_statistics()
     filled_at = time.perf_counter()
     rollup_job.recount_from((at - timedelta(days=activity.DAYS)).date(), at)  # servers have counted today already
-    _update_statistics()
+    update_statistics()
     counted_at = time.perf_counter()
     pages = {name: round(_measure_p95(page, at), 1) for name, page in PAGES.items()}
     seconds = {"filled_s": filled_at - started, "counted_s": counted_at - filled_at}
@@ -56,13 +56,13 @@ def measure_reports(events: int) -> dict[str, Any]:
     return {"events": event_count, **seconds, "pages": pages, "experiment": experiment}
 
 
-def _update_statistics() -> None:
+def update_statistics() -> None:
     """Update the planner statistics, as the database does by itself within minutes."""
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")
 
 
-def _build_demo_ops() -> list[DemoOp]:
+def build_demo_ops() -> list[DemoOp]:
     errors = (("/name", "required"), ("/state", "enum"), ("/limit", "maximum"))
     return [
         DemoOp(entry["op"], entry["tool_name"], 1 + 50 // (number + 1), 8.0, errors[: number % 4])

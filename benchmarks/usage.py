@@ -29,7 +29,7 @@ def get_mb_by_child(pid: int) -> dict[str, float]:
 
 def get_cpu_seconds_by_child(pid: int) -> dict[str, float]:
     """Return the CPU time that each child of a process has used so far, user and system, in seconds."""
-    return {child.name: _get_cpu_seconds(child) for child in _list_children(pid)}
+    return {child.name: get_cpu_seconds(int(child.name)) for child in _list_children(pid)}
 
 
 def measure_busy_share(seconds: float) -> float:
@@ -48,9 +48,16 @@ def _read_machine_ticks() -> tuple[int, int]:
     return ticks[3] + ticks[4], sum(ticks)
 
 
-def _get_cpu_seconds(process: Path) -> float:
-    fields = (process / "stat").read_text().rpartition(")")[2].split()  # those after the name, which may have spaces
+def get_cpu_seconds(pid: int) -> float:
+    """Return the CPU time that a process has used so far, user and system, in seconds."""
+    # Those after the name, which may have spaces.
+    fields = (PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def get_name(pid: int) -> str:
+    """Return the name of a process, "0" if it does not run here."""
+    return _read_field(PROC / str(pid) / "status", "Name")
 
 
 def _list_children(pid: int) -> list[Path]:
