@@ -1,7 +1,7 @@
 """Which events reports count, and as what. Reports, turns, lists in the console and links between them use this.
 
-Each definition is a query condition. Turns also need some of them as functions of one event, which must agree with the
-conditions.
+Each definition is a query condition. Reports that read the events of turns also need two of them as functions of one
+event, which must agree with the conditions.
 """
 
 from collections.abc import Mapping
@@ -84,8 +84,7 @@ class CallFields(Protocol):
     def reason(self) -> str: ...
 
 
-def is_by_model(event: CallFields) -> bool:
-    """Return whether a model made the call: not a user in the console, and not a client for itself."""
+def _is_by_model(event: CallFields) -> bool:
     return event.source != OperationEvent.Source.ADMIN and not event.purpose
 
 
@@ -93,26 +92,12 @@ def is_call(event: CallFields) -> bool:
     """Return whether an event is a model's call of an op. Excludes dry runs, replays and deferred calls."""
     return (
         event.type == OperationEvent.Type.EXEC
-        and is_by_model(event)
+        and _is_by_model(event)
         and not (event.dry_run or event.replayed)
         and event.reason not in DEFERRED_REASONS
     )
 
 
-def is_help_read(event: CallFields) -> bool:
-    """Return whether an event is a help read of a group, an op or an argument, also by a discovery tool."""
-    return event.type in HELP_TYPES and event.ok and is_by_model(event)
-
-
 def is_search(event: CallFields) -> bool:
     """Return whether an event is a search that was answered."""
-    return event.type == OperationEvent.Type.SEARCH and event.ok and is_by_model(event)
-
-
-def is_unknown_name(event: CallFields) -> bool:
-    """Return whether an event is a call, a help read or an escalation of an unknown name."""
-    if event.type in HELP_TYPES:
-        return event.reason == UNKNOWN_PATH and is_by_model(event)
-    if event.type == OperationEvent.Type.ESCALATE:
-        return event.reason == UNKNOWN_OP and is_by_model(event)
-    return is_call(event) and event.reason == UNKNOWN_OP
+    return event.type == OperationEvent.Type.SEARCH and event.ok and _is_by_model(event)

@@ -1,14 +1,17 @@
 """Daily figures of ops, and how far events are counted into them."""
 
+from datetime import UTC, datetime
+
 from django.db import models
 from django.db.models import F, Q
+
+NEVER = datetime(9999, 1, 1, tzinfo=UTC)
 
 
 class OpDaily(models.Model):
     """Figures of one op or group on one day, under one release, surface, cohort, model family and client.
 
-    `analytics.rollups.rollup_job` aggregates them from events. A day's figures are the sum of its settled and
-    unsettled rows.
+    `analytics.rollups.rollup_job` adds events to them.
     """
 
     day = models.DateField(help_text="In UTC.")
@@ -22,7 +25,7 @@ class OpDaily(models.Model):
     client = models.CharField(
         max_length=100, blank=True, default="", db_default="", help_text="Empty on days before clients were counted."
     )
-    is_settled = models.BooleanField("settled", help_text="No for the last minutes, which are counted again each time.")
+    is_settled = models.BooleanField(default=True, editable=False)  # always; the next release removes it
     # calls, and failed calls by code
     calls = models.PositiveIntegerField(default=0, help_text="Excludes dry runs, replays and deferred calls.")
     invalid = models.PositiveIntegerField(default=0, help_text="VALIDATION_ERROR.")
@@ -80,7 +83,7 @@ class SubjectFigures(models.Model):
 
     What experiments, guardrails and comparisons judge: they compare subjects, because subjects are assigned. A period
     is a UTC day, divided where the rollout changed, so that what was before a change is never counted with what was
-    after it. `analytics.rollups.subject_figures` writes them.
+    after it. `analytics.rollups.rollup_job` adds events to them.
     """
 
     begin = models.DateTimeField(help_text="Start of the day in UTC, or of the last change of the rollout within it.")
@@ -91,7 +94,7 @@ class SubjectFigures(models.Model):
     cohort = models.CharField(max_length=130, blank=True)
     model = models.CharField(max_length=40, blank=True, help_text="The model's family.")
     client = models.CharField(max_length=100, blank=True)
-    is_settled = models.BooleanField("settled", help_text="No for the last minutes, which are counted again each time.")
+    is_settled = models.BooleanField(default=True, editable=False)  # always; the next release removes it
     calls = models.PositiveIntegerField(default=0)
     failed = models.PositiveIntegerField(default=0)
     invalid = models.PositiveIntegerField(default=0)
@@ -118,11 +121,18 @@ class SubjectFigures(models.Model):
 
 
 class Rollup(models.Model):
-    """The mark up to which events are settled. The run that moves it also writes, so no event is counted twice."""
+    """The mark that says which events are counted. The run that moves it also writes, so no event is counted twice."""
 
     name = models.CharField(max_length=40, unique=True)
-    settled_until = models.DateTimeField(help_text="Earlier events are settled.")
-    counted_at = models.DateTimeField(help_text="When later events were last counted.")
+    last_id = models.BigIntegerField(
+        "last event", default=0, db_default=0, help_text="Events up to this one are counted, apart from the gaps."
+    )
+    gaps = models.JSONField(
+        default=list, db_default=[], blank=True, help_text="[[first id, last id, when they were found missing], …]."
+    )
+    counted_at = models.DateTimeField(help_text="When events were last counted.")
+    # For processes of the version before, which have nothing to count before this time; the next release removes it.
+    settled_until = models.DateTimeField(default=NEVER, editable=False)
 
     class Meta:
         ordering = ["name"]

@@ -1,134 +1,68 @@
-"""Daily figures (OpDaily): aggregate them from events, and write them."""
+"""What daily figures (OpDaily) sum, and the errors of arguments that they list."""
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable
-from datetime import UTC, date, datetime
+from datetime import date
 from typing import Any
 
-from django.db.models import Case, Count, F, Q, QuerySet, Sum, Value, When
-from django.db.models.functions import Coalesce
+from django.db.models import Count
 
-from analytics.events.event_filters import CALL, FAILED_CALL, HELP_READ, MISS, SEARCH, UNKNOWN_NAME
-from analytics.events.models import OperationEvent
+from analytics.events.event_filters import FAILED_CALL
 from analytics.rollups.models import OpDaily
-from analytics.turns.aggregation import Repair
+from analytics.rollups.sums import Events, EventSums
 
 MAX_FIELD_ERRORS = 20  # field errors per row; limited, since callers choose the names in them
-
-# The condition of the events that each figure counts.
-COUNT_CONDITIONS = {
-    "calls": CALL,
-    "invalid": CALL & Q(code="VALIDATION_ERROR"),
-    "denied": CALL & Q(code="PERMISSION_DENIED"),
-    "not_found": CALL & Q(code="NOT_FOUND"),
-    "conflict": CALL & Q(code="CONFLICT"),
-    "internal": CALL & Q(code="INTERNAL"),
-    "unknown_names": UNKNOWN_NAME,
-    "short_reads": HELP_READ & Q(format=OperationEvent.Format.SHORT),
-    "full_reads": HELP_READ & Q(format=OperationEvent.Format.FULL),
-    "arg_reads": HELP_READ & Q(format=OperationEvent.Format.ARG),
-    "list_reads": HELP_READ & Q(tool_name=""),
-    "searches": SEARCH,
-    "misses": MISS,
-}
-SUM_FIELDS = (*COUNT_CONDITIONS, "repaired", "latency_ms")
-
-# They identify a row, together with is_settled.
-KEY_FIELDS = ("day", "op", "release", "surface", "cohort", "model", "client")
-_DIMENSIONS = KEY_FIELDS[2:]
-
-# Unknown names count under "": there would be a row for every name that callers make up.
-_KNOWN_NAME = Case(When(~Q(tool_name="") | HELP_READ, then=F("op")), default=Value(""))
+SUMS = EventSums(
+    model=OpDaily,
+    period="day",
+    dimensions=("release", "surface", "cohort", "model", "client"),
+    conditions={
+        "calls": "is_call",
+        "invalid": "is_call AND code = 'VALIDATION_ERROR'",
+        "denied": "is_call AND code = 'PERMISSION_DENIED'",
+        "not_found": "is_call AND code = 'NOT_FOUND'",
+        "conflict": "is_call AND code = 'CONFLICT'",
+        "internal": "is_call AND code = 'INTERNAL'",
+        "unknown_names": "is_unknown_name",
+        "short_reads": "is_help AND format = 'short'",
+        "full_reads": "is_help AND format = 'full'",
+        "arg_reads": "is_help AND format = 'arg'",
+        "list_reads": "is_help AND tool_name = ''",
+        "searches": "is_search",
+        "misses": "is_search AND result_count = 0",
+    },
+)
 _LIST_INDEX = re.compile(r"/\d+(?=/|$)")
 
-FigureKey = tuple[Any, ...]
+FieldErrors = Counter[tuple[str, str]]  # (pointer, code)
 
 
-def count_day(day: date, since: datetime, until: datetime, *, is_settled: bool) -> list[OpDaily]:
-    """Return unsaved figures of a day, from its events with since <= time < until. They do not count repairs yet."""
-    events = OperationEvent.objects.filter(time__gte=since, time__lt=until)
-    named_events: QuerySet[Any, Any] = events.order_by().annotate(named=_KNOWN_NAME)
-    errors = _count_field_errors(named_events)
-    counts = {name: Count("id", filter=condition) for name, condition in COUNT_CONDITIONS.items()}
-    groups: Any = named_events.values("named", *_DIMENSIONS).annotate(
-        **counts, latency=Coalesce(Sum("latency_ms", filter=CALL), Value(0.0))
-    )
-    return [
-        OpDaily(
-            day=day,
-            op=row["named"],
-            is_settled=is_settled,
-            latency_ms=row["latency"],
-            field_errors=_keep_most_common(errors[tuple(row[name] for name in ("named", *_DIMENSIONS))]),
-            **{name: row[name] for name in (*_DIMENSIONS, *COUNT_CONDITIONS)},
-        )
-        for row in groups
-        if any(row[name] for name in COUNT_CONDITIONS)
-    ]
+def add_field_errors(day: date, events: Events) -> None:
+    """Add the field errors of events of a day to its rows, which exist already."""
+    errors = _count_field_errors(events)
+    stored = OpDaily.objects.filter(day=day, op__in={op for op, *_ in errors}, is_settled=True)
+    changed = []
+    for pk, known, *key in stored.values_list("pk", "field_errors", "op", *SUMS.dimensions):
+        if added := errors.get(tuple(key)):
+            counts = added + Counter({(pointer, code): times for pointer, code, times in known})
+            changed.append(OpDaily(pk=pk, field_errors=_keep_most_common(counts)))
+    OpDaily.objects.bulk_update(changed, ["field_errors"], batch_size=100)
 
 
-def add_repairs(rows: Iterable[OpDaily], repairs: Iterable[Repair], *, is_settled: bool) -> list[OpDaily]:
-    """Return the rows with repairs added, each to the failed call's row. Missing rows are created, unsaved."""
-    by_key = {get_key(row): row for row in rows}
-    for failed, _ in repairs:
-        dimensions = [getattr(failed, name) for name in _DIMENSIONS]
-        key = (failed.time.astimezone(UTC).date(), failed.op if failed.tool_name else "", *dimensions)
-        row = by_key.setdefault(key, OpDaily(**dict(zip(KEY_FIELDS, key, strict=True)), is_settled=is_settled))
-        row.repaired += 1
-    return list(by_key.values())
-
-
-def add_settled(rows: Iterable[OpDaily]) -> None:
-    """Add figures to the settled rows in the database, creating those that are missing."""
-    by_key = {get_key(row): row for row in rows}
-    days = {row.day for row in by_key.values()}
-    for stored in OpDaily.objects.filter(day__in=days, is_settled=True):
-        if row := by_key.get(get_key(stored)):
-            for name in SUM_FIELDS:
-                setattr(row, name, getattr(row, name) + getattr(stored, name))
-            row.field_errors = _keep_most_common(_read_field_errors(row) + _read_field_errors(stored))
-    _upsert(by_key.values())
-
-
-def replace_unsettled(rows: list[OpDaily]) -> None:
-    """Replace all unsettled rows with these. Rows with the same key keep their primary key, and so their URL."""
-    keys = {get_key(row) for row in rows}
-    stored = OpDaily.objects.filter(is_settled=False).values_list("pk", *KEY_FIELDS)
-    OpDaily.objects.filter(pk__in=[pk for pk, *key in stored if tuple(key) not in keys]).delete()
-    _upsert(rows)
-
-
-def get_key(row: OpDaily) -> FigureKey:
-    """Return the key of a row: the values of KEY_FIELDS."""
-    return tuple(getattr(row, name) for name in KEY_FIELDS)
-
-
-def _count_field_errors(named_events: QuerySet[Any, Any]) -> defaultdict[FigureKey, Counter[tuple[str, str]]]:
-    """Return field error counts: {(op, release, surface, cohort, model, client): {(pointer, code): times}}."""
-    counts: defaultdict[FigureKey, Counter[tuple[str, str]]] = defaultdict(Counter)
-    failed = named_events.filter(FAILED_CALL).exclude(field_errors=[])
-    groups = failed.values("named", *_DIMENSIONS, "field_errors").annotate(times=Count("id"))
-    for *key, errors, times in groups.values_list("named", *_DIMENSIONS, "field_errors", "times"):
+def _count_field_errors(events: Events) -> dict[tuple[str, ...], FieldErrors]:
+    """Return field error counts: {(op, release, surface, cohort, model, client): counts}."""
+    counts: defaultdict[tuple[str, ...], FieldErrors] = defaultdict(Counter)
+    failed: Any = events.filter(FAILED_CALL).exclude(field_errors=[]).order_by()
+    fields = ("op", "tool_name", *SUMS.dimensions, "field_errors")
+    groups = failed.values(*fields).annotate(times=Count("id"))
+    for op, tool_name, *values, errors, times in groups.values_list(*fields, "times"):
+        key = (op if tool_name else "", *values)
         # The same error in several items of a list counts once per call.
         for error in {(_LIST_INDEX.sub("/*", pointer), code) for pointer, code in errors}:
-            counts[tuple(key)][error] += times
+            counts[key][error] += times
     return counts
 
 
-def _upsert(rows: Iterable[OpDaily]) -> None:
-    OpDaily.objects.bulk_create(
-        rows,
-        update_conflicts=True,
-        unique_fields=[*KEY_FIELDS, "is_settled"],
-        update_fields=[*SUM_FIELDS, "field_errors"],
-    )
-
-
-def _read_field_errors(row: OpDaily) -> Counter[tuple[str, str]]:
-    return Counter({(pointer, code): times for pointer, code, times in row.field_errors})
-
-
-def _keep_most_common(errors: Counter[tuple[str, str]]) -> list[list[Any]]:
+def _keep_most_common(errors: FieldErrors) -> list[list[Any]]:
     most_common = sorted(errors.items(), key=lambda each: (-each[1], each[0]))[:MAX_FIELD_ERRORS]
     return [[pointer, code, times] for (pointer, code), times in most_common]

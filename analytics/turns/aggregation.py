@@ -1,198 +1,167 @@
-"""Aggregate turns into rates and medians, by group."""
+"""Compute turns, and which calls repaired which, from their events: in SQL, since a turn's events never leave the
+database.
 
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime, timedelta
-from typing import Any, NamedTuple, TypeVar
+All events of a turn are read again when it gets another one, in whatever order they come. So a turn and its repairs are
+always those that one count of all of its events gives.
+"""
 
-from django.db.models import Count
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import Any, NamedTuple
+
+from django.db import connection
+from django.db.models import Count, Q, QuerySet
+from django.db.models.expressions import RawSQL
 
 from analytics.events.event_filters import (
+    BY_MODEL,
+    CALL,
+    FAILED_CALL,
+    HELP_READ,
     NOT_TRIED_IN_ADMIN,
-    is_by_model,
-    is_call,
-    is_help_read,
-    is_search,
-    is_unknown_name,
+    SEARCH,
+    UNKNOWN_NAME,
 )
 from analytics.events.models import OperationEvent
 from analytics.turns.models import Turn
 
 LOOP_LENGTH = 3  # identical calls in a turn that make a loop; a single repeat is not one
 MAX_TURN_LENGTH = timedelta(hours=6)  # maximum length of a turn; of a longer one, only the last hours count
-MAX_TURN_EVENTS = 1_000  # events of a turn in one run; more means that a client sends one id for all turns
-QUERY_BATCH_SIZE = 400  # turns per query
+MAX_TURN_EVENTS = 1_000  # events of a turn; more means that a client sends one id for all turns
+
+_FLAGS = {
+    "is_call": CALL,
+    "is_help": HELP_READ,
+    "is_search": SEARCH,
+    "is_unknown_name": UNKNOWN_NAME,
+    "is_repeatable": BY_MODEL & ~Q(digest=""),
+}
 _KEY_FIELDS = ("client", "session", "turn")
-_VALUE_FIELDS = tuple(field.name for field in Turn._meta.fields if field.name not in ("id", *_KEY_FIELDS))
-TurnKey = tuple[str, str, str]
-Row = TypeVar("Row")
+_LAST_FIELDS = ("subject", "release", "surface", "cohort", "model")  # those of the last event
+_FIELDS = ("id", "time", "op", "ok", "result_count", "digest", "repairs", *_KEY_FIELDS, *_LAST_FIELDS)
+_EVENT, _TURN = OperationEvent._meta.db_table, Turn._meta.db_table
+
+# The turns that have new events, and whether one of their calls may have failed.
+_NEW_TURNS = """
+CREATE TEMPORARY TABLE new_turns AS
+SELECT row_number() OVER () AS number, n.client, n.session, n.turn, n.failed > 0 OR t.turn IS NOT NULL AS may_repair
+FROM ({events}) n LEFT JOIN {turn} t ON t.client = n.client AND t.session = n.session AND t.turn = n.turn
+WHERE n.events <= {max_events} AND coalesce(t.searches + t.helps + t.calls, 0) <= {max_events}
+"""
+# All of their events. The first part uses the index of sessions, because a client may number the turns of each session.
+_TURN_EVENTS = """
+SELECT t.number, t.may_repair, e.* FROM new_turns t CROSS JOIN ({events}) e
+WHERE NOT t.session = '' AND NOT e.session = '' AND e.session = t.session AND e.turn = t.turn AND e.client = t.client
+UNION ALL
+SELECT t.number, t.may_repair, e.* FROM new_turns t CROSS JOIN ({events}) e
+WHERE t.session = '' AND e.session = '' AND NOT e.turn = '' AND e.turn = t.turn AND e.client = t.client
+"""
+# A successful call repairs the latest earlier failed call of the same op that is not repaired yet, as a closing
+# parenthesis closes an opening one. `depth` counts the open ones, and calls of one depth are a failed one, the one that
+# repairs it, and so on. Calls of depth 0 found nothing to repair.
+_CHANGED_REPAIRS = """
+CREATE TEMPORARY TABLE changed_repairs AS
+WITH calls AS (
+    SELECT number, op, id, time, ok, repairs, sum(CASE WHEN ok THEN -1 ELSE 1 END) OVER (
+        PARTITION BY number, op ORDER BY time, id
+    ) AS balance
+    FROM ({turn_events}) e WHERE is_call AND may_repair
+),
+lowest AS (
+    SELECT calls.*, min(balance) OVER (
+        PARTITION BY number, op ORDER BY time, id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+    ) AS least
+    FROM calls
+),
+depths AS (
+    SELECT lowest.*, balance - CASE WHEN least < 0 THEN least ELSE 0 END + CASE WHEN ok THEN 1 ELSE 0 END AS depth
+    FROM lowest
+),
+links AS (
+    SELECT id, repairs, CASE WHEN ok AND depth > 0 THEN lag(id) OVER (
+        PARTITION BY number, op, depth ORDER BY time, id
+    ) END AS repaired
+    FROM depths
+)
+SELECT id, repairs AS before, repaired AS now FROM links WHERE coalesce(repairs, 0) <> coalesce(repaired, 0)
+"""
+_SET_REPAIRS = f"UPDATE {_EVENT} SET repairs = c.now FROM changed_repairs c WHERE {_EVENT}.id = c.id"  # noqa: S608 - our names
+# The failed calls of which only one of two sides says that they are repaired.
+_ONE_SIDED = """
+SELECT {side} FROM changed_repairs WHERE {side} IS NOT NULL
+AND {side} NOT IN (SELECT {other} FROM changed_repairs WHERE {other} IS NOT NULL)
+"""
+_FIGURES = {
+    "time": "min(time)",
+    **{name: f"max({name}) FILTER (WHERE is_last)" for name in (*_KEY_FIELDS, *_LAST_FIELDS)},
+    "searches": "count(*) FILTER (WHERE is_search)",
+    "misses": "count(*) FILTER (WHERE is_search AND result_count = 0)",
+    "helps": "count(*) FILTER (WHERE is_help)",
+    "calls": "count(*) FILTER (WHERE is_call)",
+    "failed": "count(*) FILTER (WHERE is_call AND NOT ok)",
+    "repaired": "count(*) FILTER (WHERE repaired_time >= since)",
+    "unknown_names": "count(*) FILTER (WHERE is_unknown_name)",
+    "repeats": f"count(*) FILTER (WHERE is_repeatable AND of_digest >= {LOOP_LENGTH})",
+    "is_first_call_ok": "max(CASE WHEN ok THEN 1 ELSE 0 END) FILTER (WHERE is_call AND calls_so_far = 1) = 1",
+}
+_UPSERT_TURNS = f"""
+INSERT INTO {_TURN} ({", ".join(_FIGURES)})
+WITH events AS (
+    SELECT e.*, lead(id) OVER turn IS NULL AS is_last,
+        max(time) OVER (turn ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) AS last_time
+    FROM ({{turn_events}}) e WINDOW turn AS (PARTITION BY number ORDER BY time, id)
+),
+last_events AS (
+    SELECT events.*, {{since}} AS since, sum(CASE WHEN is_call THEN 1 ELSE 0 END) OVER (
+        PARTITION BY number ORDER BY time, id ROWS UNBOUNDED PRECEDING
+    ) AS calls_so_far
+    FROM events WHERE time >= {{since}}
+),
+ranked AS (
+    SELECT e.*, repaired.time AS repaired_time,
+        row_number() OVER (PARTITION BY number, is_repeatable, e.digest) AS of_digest
+    FROM last_events e LEFT JOIN {_EVENT} repaired ON repaired.id = e.repairs
+)
+SELECT {", ".join(_FIGURES.values())} FROM ranked WHERE true GROUP BY number
+ON CONFLICT ({", ".join(_KEY_FIELDS)}) DO UPDATE SET {", ".join(f"{name} = excluded.{name}" for name in _FIGURES)}
+"""  # noqa: S608 - the names are ours
+_SINCE = {
+    "postgresql": "last_time - interval '{} seconds'",
+    "sqlite": "datetime(last_time, '-{} seconds')",  # in whole seconds
+}
 
 
-class TurnEvent(NamedTuple):
-    """The fields of an event that turn metrics need."""
+class ChangedRepairs(NamedTuple):
+    """Failed calls that are repaired now and were not before, and those that are no longer."""
 
-    id: int
-    time: datetime
-    type: str
-    source: str
-    purpose: str
-    op: str
-    tool_name: str
-    dry_run: bool
-    replayed: bool
-    ok: bool
-    reason: str
-    result_count: int | None
-    digest: str
-    repairs: int | None
-    release: str
-    surface: str
-    cohort: str
-    model: str
-    client: str
-    subject: str
-    session: str
-    turn: str
+    added: QuerySet[OperationEvent]
+    removed: QuerySet[OperationEvent]
 
 
-def find_repairs(events: Sequence[TurnEvent], *, settled_until: datetime) -> dict[int, TurnEvent]:
-    """Return {id of a call: the failed call that it repairs} for the events of one turn, in order of time.
+@contextmanager
+def aggregate_turns(new_events: QuerySet[OperationEvent]) -> Iterator[ChangedRepairs]:
+    """Write the turns that have new events, and `repairs` of their events. Give what changed of the latter.
 
-    A successful call repairs the latest earlier failed call of the same op that is not repaired yet. Repairs by settled
-    calls stay as they were counted, even if an earlier event is written late.
+    It needs a transaction, and what it gives can be read inside the `with` block.
     """
-    repairs: dict[int, TurnEvent] = {}
-    failed: defaultdict[str, list[TurnEvent]] = defaultdict(list)  # by op, calls that are not repaired yet
-    for event in filter(is_call, events):
-        unrepaired = failed[event.op]
-        if not event.ok:
-            unrepaired.append(event)
-        elif event.time >= settled_until:
-            if unrepaired:
-                repairs[event.id] = unrepaired.pop()
-        elif repaired_call := next((each for each in unrepaired if each.id == event.repairs), None):
-            unrepaired.remove(repaired_call)
-            repairs[event.id] = repaired_call
-    return repairs
+    turns: Any = new_events.filter(NOT_TRIED_IN_ADMIN).exclude(turn="").order_by().values(*_KEY_FIELDS)
+    turns = turns.annotate(events=Count("id"), failed=Count("id", filter=FAILED_CALL))
+    turn_events: Any = OperationEvent.objects.filter(NOT_TRIED_IN_ADMIN).order_by().annotate(**_FLAGS)
+    events, parameters = turn_events.values(*_FIELDS, *_FLAGS).query.sql_with_params()
+    of_turns, both = _TURN_EVENTS.format(events=events), [*parameters, *parameters]
+    since = _SINCE[connection.vendor].format(round(MAX_TURN_LENGTH.total_seconds()))
+    with connection.cursor() as cursor:
+        sql, of_new = turns.query.sql_with_params()
+        cursor.execute(_NEW_TURNS.format(events=sql, turn=_TURN, max_events=MAX_TURN_EVENTS), of_new)
+        cursor.execute(_CHANGED_REPAIRS.format(turn_events=of_turns), both)
+        cursor.execute(_SET_REPAIRS)
+        cursor.execute(_UPSERT_TURNS.format(turn_events=of_turns, since=since), both)
+        yield ChangedRepairs(_select_one_sided("now", "before"), _select_one_sided("before", "now"))
+        cursor.execute("DROP TABLE new_turns")
+        cursor.execute("DROP TABLE changed_repairs")
 
 
-def compute_turn(events: Sequence[TurnEvent], repairs: Mapping[int, TurnEvent]) -> Turn:
-    """Return an unsaved turn with its figures. `events` are in order of time; `repairs` is from `find_repairs`."""
-    first, last = events[0], events[-1]
-    calls = list(filter(is_call, events))
-    searches = list(filter(is_search, events))
-    return Turn(
-        client=last.client,
-        session=last.session,
-        turn=last.turn,
-        subject=last.subject,
-        time=first.time,
-        release=last.release,
-        surface=last.surface,
-        cohort=last.cohort,
-        model=last.model,
-        searches=len(searches),
-        misses=sum(event.result_count == 0 for event in searches),
-        helps=sum(map(is_help_read, events)),
-        calls=len(calls),
-        failed=sum(not event.ok for event in calls),
-        repaired=len(repairs),
-        unknown_names=sum(map(is_unknown_name, events)),
-        repeats=_count_repeats(events),
-        is_first_call_ok=calls[0].ok if calls else None,
-    )
-
-
-def _count_repeats(events: Sequence[TurnEvent]) -> int:
-    times = Counter(event.digest for event in events if event.digest and is_by_model(event))
-    return sum(max(0, number - LOOP_LENGTH + 1) for number in times.values())
-
-
-class Repair(NamedTuple):
-    """A failed call, and the call that repaired it."""
-
-    failed: TurnEvent
-    repaired_by: TurnEvent
-
-
-class TurnAggregates(NamedTuple):
-    """Unsaved turns, the repairs since the last run, and {event id: new value of its `repairs`} for changed events."""
-
-    turns: list[Turn]
-    repairs: list[Repair]
-    changed_repairs: dict[int, int | None]
-
-
-def aggregate_turns(since: datetime, until: datetime) -> TurnAggregates:
-    """Return the turns that have events with since <= time < until.
-
-    Repairs by calls before `since` are settled and do not change.
-    """
-    aggregates = TurnAggregates([], [], {})
-    for events in _iter_turn_events(_find_turn_keys(since, until), since, until):
-        repaired = find_repairs(events, settled_until=since)
-        last_events = [event for event in events if event.time >= events[-1].time - MAX_TURN_LENGTH]
-        last_repairs = {by: failed for by, failed in repaired.items() if failed.time >= last_events[0].time}
-        aggregates.turns.append(compute_turn(last_events, last_repairs))
-        for event in (event for event in events if event.time >= since):
-            failed = repaired.get(event.id)
-            if failed:
-                aggregates.repairs.append(Repair(failed, event))
-            if event.repairs != (failed and failed.id):
-                aggregates.changed_repairs[event.id] = failed and failed.id
-    return aggregates
-
-
-def write_turns(aggregates: TurnAggregates) -> None:
-    """Write the turns and events that differ from their rows."""
-    for batch in _iter_batches(sorted(aggregates.turns, key=lambda turn: turn.time)):
-        candidates = Turn.objects.filter(turn__in=[turn.turn for turn in batch])
-        stored = {_get_values(turn) for turn in candidates.filter(time__gte=batch[0].time, time__lte=batch[-1].time)}
-        Turn.objects.bulk_create(
-            [turn for turn in batch if _get_values(turn) not in stored],
-            update_conflicts=True,
-            unique_fields=_KEY_FIELDS,
-            update_fields=_VALUE_FIELDS,
-        )
-    changed = [OperationEvent(id=event, repairs=failed) for event, failed in aggregates.changed_repairs.items()]
-    OperationEvent.objects.bulk_update(changed, ["repairs"], batch_size=QUERY_BATCH_SIZE)
-
-
-def _find_turn_keys(since: datetime, until: datetime) -> list[TurnKey]:
-    turns = _filter_events(since, until).exclude(turn="").order_by().values(*_KEY_FIELDS).annotate(times=Count("id"))
-    return list(turns.filter(times__lte=MAX_TURN_EVENTS).values_list(*_KEY_FIELDS))
-
-
-def _iter_turn_events(keys: Sequence[TurnKey], since: datetime, until: datetime) -> Iterator[list[TurnEvent]]:
-    """Yield the events of each turn in order of time; for a long turn, only the last hours and all since `since`.
-
-    The figures of a turn are those of its last hours. The repairs of all events since `since` are counted in this run.
-    """
-    for batch in _iter_batches(keys):
-        events_by_key: dict[TurnKey, list[TurnEvent]] = {key: [] for key in batch}
-        sessions, turns = ({key[index] for key in batch} for index in (1, 2))
-        # This may also match other turns, if clients number turns per session. One condition per turn would take longer
-        # to plan than to run.
-        candidates = (
-            _filter_events(since - MAX_TURN_LENGTH, until).filter(session__in=sessions, turn__in=turns).exclude(turn="")
-        )
-        for row in candidates.order_by("time", "id").values_list(*TurnEvent._fields):
-            event = TurnEvent(*row)
-            if (events := events_by_key.get((event.client, event.session, event.turn))) is not None:
-                events.append(event)
-        for key in batch:
-            begin = min(since, events_by_key[key][-1].time - MAX_TURN_LENGTH)
-            yield [event for event in events_by_key[key] if event.time >= begin]
-
-
-def _filter_events(since: datetime, until: datetime) -> Any:
-    return OperationEvent.objects.filter(NOT_TRIED_IN_ADMIN, time__gte=since, time__lt=until)
-
-
-def _get_values(turn: Turn) -> tuple[Any, ...]:
-    return tuple(getattr(turn, name) for name in (*_KEY_FIELDS, *_VALUE_FIELDS))
-
-
-def _iter_batches(rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
-    for start in range(0, len(rows), QUERY_BATCH_SIZE):
-        yield rows[start : start + QUERY_BATCH_SIZE]
+def _select_one_sided(side: str, other: str) -> QuerySet[OperationEvent]:
+    ids = RawSQL(_ONE_SIDED.format(side=side, other=other), [])  # noqa: S611 - the names are ours
+    return OperationEvent.objects.filter(pk__in=ids)

@@ -171,7 +171,7 @@ class OpEmbeddingAdmin(base.ReadOnlyMixin, base.ModelAdmin[OpEmbedding]):
 class OpDailyAdmin(LogAdmin):
     empty = "Calls are counted every minute. The latest ones are in the list of events."
     date_hierarchy = "day"
-    list_display = ["day", "op", "calls", "invalid", "denied", "not_found", "conflict", "internal", "is_settled"]
+    list_display = ["day", "op", "calls", "invalid", "denied", "not_found", "conflict", "internal"]
     list_filter = ["day", RELEASE_FILTER]
     search_fields = ["op"]
 
@@ -180,7 +180,7 @@ class OpDailyAdmin(LogAdmin):
 class RollupAdmin(LogAdmin):
     empty = "A job counts events every minute. To count them now, run manage.py run_jobs."
     date_hierarchy = "counted_at"
-    list_display = ["name", "settled_until", "counted_at"]
+    list_display = ["name", "last_id", "counted_at"]
     search_fields = ["name"]
 
 

@@ -7,8 +7,6 @@ from typing import Any
 import pytest
 from django.db import IntegrityError, connection, transaction
 from django.db.models import Sum
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from analytics.events import event_filters
 from analytics.events.models import OperationEvent
@@ -17,7 +15,6 @@ from analytics.rollups.models import OpDaily, Rollup
 from config.management.commands.docs import _build_errors_page
 from gateway.contracts.errors import ErrorCode
 from tests.support.concurrency import run_at_once
-from tests.support.cpu_budget import examples
 from tests.support.loops import for_each
 from tests.support.rows.analytics_rows import NOON, WriteEvent, run_until_done
 from tools.databases import ROOT
@@ -37,7 +34,7 @@ def sum_column(name: str = "calls", **which: Any) -> int:
 def sum_op(op: str = "onto.task.update") -> dict[str, Any]:
     """Return the sums of an op's rows of today, without zeros."""
     rows = OpDaily.objects.filter(day=TODAY, op=op)
-    sums = rows.aggregate(**{name: Sum(name) for name in op_daily.SUM_FIELDS})
+    sums = rows.aggregate(**{name: Sum(name) for name in op_daily.SUMS.sum_fields})
     return {name: value for name, value in sums.items() if value}
 
 
@@ -58,8 +55,7 @@ def test_calls_are_counted_by_error_code(write_event: WriteEvent) -> None:
 def test_every_figure_has_a_column() -> None:
     known = {field.name for field in OpDaily._meta.fields}
 
-    assert set(op_daily.SUM_FIELDS) == known - {"id", *op_daily.KEY_FIELDS, "is_settled", "field_errors"}
-    assert set(op_daily.COUNT_CONDITIONS) == set(op_daily.SUM_FIELDS) - {"latency_ms", "repaired"}
+    assert set(op_daily.SUMS.sum_fields) == known - {"id", *op_daily.SUMS.key_fields, "is_settled", "field_errors"}
 
 
 def test_replays_dry_runs_and_deferred_calls_are_not_counted(write_event: WriteEvent) -> None:
@@ -110,17 +106,12 @@ def test_searches_and_unknown_names_count_without_an_op(write_event: WriteEvent)
 def test_release_surface_cohort_model_and_client_are_counted_separately(write_event: WriteEvent, name: str) -> None:
     for value in ("a", "b", "b"):
         write_event(NOON - MINUTE, **{name: value}, field_errors=[[f"/{value}", "type"]], **FAILED)
-        write_event(NOON - 2 * rollup_job.SETTLE_AFTER, **{name: value})
+        write_event(NOON - timedelta(hours=1), **{name: value})
 
     run_until_done()
 
-    rows = OpDaily.objects.order_by(name, "is_settled").values_list(name, "is_settled", "calls", "field_errors")
-    assert list(rows) == [
-        ("a", False, 1, [["/a", "type", 1]]),
-        ("a", True, 1, []),
-        ("b", False, 2, [["/b", "type", 2]]),
-        ("b", True, 2, []),
-    ]
+    rows = OpDaily.objects.order_by(name).values_list(name, "calls", "field_errors")
+    assert list(rows) == [("a", 2, [["/a", "type", 1]]), ("b", 4, [["/b", "type", 2]])]
 
 
 def test_days_are_utc_days(write_event: WriteEvent) -> None:
@@ -128,12 +119,12 @@ def test_days_are_utc_days(write_event: WriteEvent) -> None:
     write_event(midnight - timedelta(microseconds=1))
     write_event(midnight, times=2)
 
-    for at in (midnight + MINUTE, midnight + timedelta(hours=2)):  # unsettled, then settled
-        run_until_done(at)
-        assert {day: sum_column(day=day) for day in (date(2026, 3, 9), date(2026, 3, 10))} == {
-            date(2026, 3, 9): 1,
-            date(2026, 3, 10): 2,
-        }
+    run_until_done(midnight + MINUTE)
+
+    assert {day: sum_column(day=day) for day in (date(2026, 3, 9), date(2026, 3, 10))} == {
+        date(2026, 3, 9): 1,
+        date(2026, 3, 10): 2,
+    }
 
 
 # --- repaired calls ------------------------------------------------------------------------------------------------
@@ -146,28 +137,11 @@ def test_repaired_call_counts_on_the_day_and_release_of_the_failed_call(write_ev
     write_event(midnight - MINUTE, release="r1", **TURN, **FAILED)
     write_event(midnight + MINUTE, release="r2", **TURN)
 
-    for at in (
-        midnight + 2 * MINUTE,
-        midnight + rollup_job.SETTLE_AFTER,
-        midnight + timedelta(hours=2),
-        midnight + timedelta(hours=2) + MINUTE,
-    ):  # unsettled, half settled, settled by the second run after a pause
-        run_until_done(at)
+    for minutes in (2, 3):
+        run_until_done(midnight + minutes * MINUTE)
         repaired = OpDaily.objects.filter(repaired__gt=0)
         assert list(repaired.values_list("day", "release", "repaired")) == [(date(2026, 3, 9), "r1", 1)]
         assert sum_column("invalid", day=date(2026, 3, 9)) == 1
-    assert OpDaily.objects.get(repaired=1).is_settled
-
-
-def test_call_that_is_repaired_after_settling_counts_once(write_event: WriteEvent) -> None:
-    write_event(NOON - timedelta(hours=1), **TURN, **FAILED)
-    run_until_done()
-    assert sum_op()["invalid"] == 1
-    write_event(NOON, **TURN)
-
-    for minutes in range(40):
-        run_until_done(NOON + minutes * MINUTE)
-        assert (sum_column("invalid"), sum_column("repaired"), sum_column()) == (1, 1, 2)
 
 
 def test_repaired_unknown_name_counts_without_an_op(write_event: WriteEvent) -> None:
@@ -219,100 +193,64 @@ def test_field_errors_of_a_row_are_limited_to_the_commonest(write_event: WriteEv
 # --- each event once --------------------------------------------------------------------------------------------------
 
 
-def test_unsettled_rows_keep_their_ids(write_event: WriteEvent) -> None:
+def test_rows_keep_their_ids_when_events_are_added(write_event: WriteEvent) -> None:
     write_event(NOON - MINUTE)
-    write_event(NOON - rollup_job.SETTLE_AFTER, op="onto.task.get")  # settled by the third run
     run_until_done(NOON)
-    before = dict(OpDaily.objects.values_list("op", "pk"))
+    before = OpDaily.objects.get().pk
 
     write_event(NOON)
-    for minutes in (1, 2):
-        run_until_done(NOON + minutes * MINUTE)
-
-    assert dict(OpDaily.objects.filter(is_settled=False).values_list("op", "pk")) == {
-        "onto.task.update": before["onto.task.update"]
-    }
-    assert sum_column() == 3
-
-
-def test_late_event_counts_until_its_time_is_settled(write_event: WriteEvent) -> None:
-    write_event(NOON - timedelta(hours=1))
-    run_until_done(NOON)
-    write_event(NOON - rollup_job.SETTLE_AFTER)
-    write_event(NOON - rollup_job.SETTLE_AFTER - MINUTE)
-
     run_until_done(NOON + MINUTE)
 
-    assert sum_column() == 2
+    assert list(OpDaily.objects.values_list("pk", "calls")) == [(before, 2)]
 
 
-def test_event_that_waited_for_the_end_of_an_outage_counts(write_event: WriteEvent) -> None:
-    run_until_done(NOON)
-    back = NOON + timedelta(hours=1)
-    run_until_done(back)
-    write_event(NOON + MINUTE)
+def test_event_that_is_written_hours_late_counts_on_its_day(write_event: WriteEvent) -> None:
+    write_event(NOON)
+    run_until_done(NOON + timedelta(hours=1))
+    write_event(NOON - timedelta(days=1))
 
-    run_until_done(back + MINUTE)
+    run_until_done(NOON + timedelta(hours=2))
 
-    assert sum_column() == 1
+    assert [sum_column(day=TODAY - timedelta(days=days)) for days in (0, 1)] == [1, 1]
+
+
+def test_event_with_the_time_of_a_wrong_clock_costs_no_query_for_each_day(
+    write_event: WriteEvent, django_assert_max_num_queries: Any
+) -> None:
+    write_event(datetime(1970, 1, 2, tzinfo=UTC))
+    write_event(NOON)
+
+    with django_assert_max_num_queries(30):
+        run_until_done()
+
+    assert OpDaily.objects.count() == 2
 
 
 def test_run_without_events_writes_no_figures(db: None) -> None:
     assert rollup_job.run_rollup(NOON) is False
 
     assert not OpDaily.objects.exists()
-    assert Rollup.objects.get().settled_until == NOON - rollup_job.SETTLE_AFTER
+    assert Rollup.objects.get().counted_at == NOON
 
 
-def test_backlog_is_settled_in_steps(write_event: WriteEvent) -> None:
-    for day in (1, 5, 9):
-        write_event(NOON - timedelta(days=day))
-        write_event(NOON - timedelta(days=day, hours=1))
+def test_backlog_is_counted_in_batches(write_event: WriteEvent) -> None:
+    write_event(NOON - timedelta(days=3), times=5)
 
-    runs = 1
-    while rollup_job.run_rollup(NOON):
-        runs += 1
+    assert [rollup_job.run_rollup(NOON, size=2) for _ in range(3)] == [True, True, False]
 
-    assert runs == 7
-    assert OpDaily.objects.filter(calls=2, is_settled=True).count() == 3
+    assert sum_column() == 5
 
 
-def test_run_reads_only_unsettled_events(write_event: WriteEvent, django_assert_max_num_queries: Any) -> None:
+def test_run_reads_only_new_events(write_event: WriteEvent, django_assert_max_num_queries: Any) -> None:
     write_event(NOON - timedelta(hours=3), times=5)
     run_until_done()
     OperationEvent.objects.all().delete()
     write_event(NOON)
 
-    with django_assert_max_num_queries(15):
+    with django_assert_max_num_queries(22):
         run_until_done(NOON + MINUTE)
 
     assert sum_column() == 6
-
-
-@settings(max_examples=examples(10), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
-    minutes=st.lists(st.integers(0, 3 * 24 * 60), min_size=1, max_size=30),
-    runs=st.lists(st.integers(0, 3 * 24 * 60), max_size=8),
-)
-def test_figures_equal_the_events_for_any_sequence_of_runs(
-    write_event: WriteEvent, minutes: list[int], runs: list[int]
-) -> None:
-    start = NOON - timedelta(days=3)
-    for model in (OperationEvent, OpDaily, Rollup):
-        model.objects.all().delete()
-    times = sorted(start + minute * MINUTE for minute in minutes)
-
-    for at in [*sorted(start + run * MINUTE for run in runs), NOON]:
-        while times and times[0] <= at:
-            write_event(times.pop(0))
-        run_until_done(at)
-
-    expected: dict[date, int] = {}
-    for minute in minutes:
-        day = (start + minute * MINUTE).date()
-        expected[day] = expected.get(day, 0) + 1
-    assert {day: sum_column(day=day) for day in expected} == expected
-    assert sum_column() == len(minutes)
 
 
 @pytest.fixture
@@ -359,23 +297,7 @@ def test_catch_up_counts_all_events(write_event: WriteEvent) -> None:
     rollup_job.catch_up(NOON)
 
     assert sum_column() == sum(hour % 3 for hour in range(60))
-    assert Rollup.objects.get().settled_until == NOON - rollup_job.SETTLE_AFTER
-
-
-def test_overtaken_run_writes_nothing(write_event: WriteEvent, monkeypatch: pytest.MonkeyPatch) -> None:
-    write_event(NOON - timedelta(hours=1))
-    original = rollup_job._find_next_period
-
-    def find_and_be_overtaken(*args: Any) -> Any:
-        period = original(*args)
-        monkeypatch.undo()
-        run_until_done(NOON)  # like another process
-        return period
-
-    monkeypatch.setattr(rollup_job, "_find_next_period", find_and_be_overtaken)
-
-    assert rollup_job.run_rollup(NOON - MINUTE) is False
-    assert sum_column() == 1
+    assert Rollup.objects.get().last_id == OperationEvent.objects.latest("id").pk
 
 
 # --- constraints ------------------------------------------------------------------------------------------------------
@@ -384,9 +306,9 @@ def test_overtaken_run_writes_nothing(write_event: WriteEvent, monkeypatch: pyte
 @for_each(
     "constraint, rows",
     [
-        ("op_daily_once", [{"is_settled": True}, {"is_settled": True}]),
-        ("op_daily_failures_within_calls", [{"is_settled": True, "calls": 1, "invalid": 1, "internal": 1}]),
-        ("op_daily_failures_within_calls", [{"is_settled": True, "searches": 1, "misses": 2}]),
+        ("op_daily_once", [{}, {}]),
+        ("op_daily_failures_within_calls", [{"calls": 1, "invalid": 1, "internal": 1}]),
+        ("op_daily_failures_within_calls", [{"searches": 1, "misses": 2}]),
     ],
 )
 def test_invalid_figures_violate_a_constraint(db: None, constraint: str, rows: list[dict[str, Any]]) -> None:

@@ -1,18 +1,17 @@
-"""Aggregating turns: completely, once, and only when they have new events."""
+"""Aggregating turns: their figures, which call repaired which, and only when they have new events.
+
+`tests/unit/analytics/rollups/test_any_order.py` compares both with a count in Python.
+"""
 
 from datetime import timedelta
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from analytics.events.models import OperationEvent
-from analytics.rollups import rollup_job
-from analytics.rollups.models import OpDaily, Rollup
 from analytics.turns import aggregation
 from analytics.turns.models import Turn
-from tests.support.cpu_budget import examples
+from tests.support.loops import for_each
 from tests.support.rows.analytics_rows import NOON, WriteEvent, run_until_done
 
 pytestmark = pytest.mark.both_databases
@@ -20,6 +19,7 @@ pytestmark = pytest.mark.both_databases
 MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
 FAILED = {"code": "VALIDATION_ERROR", "reason": "invalid_args"}
 TURN = {"client": "chat", "session": "s1", "turn": "t1"}
+OTHER_OP = {"op": "onto.task.get"}
 
 
 def list_turns(**which: Any) -> list[tuple[int, int, int]]:
@@ -27,16 +27,69 @@ def list_turns(**which: Any) -> list[tuple[int, int, int]]:
     return list(Turn.objects.filter(**which).order_by("id").values_list("calls", "failed", "repaired"))
 
 
-def test_turn_is_recounted_completely_when_events_are_added(write_event: WriteEvent) -> None:
-    write_event(NOON - HOUR, **TURN, **FAILED)
+def write_turn(write_event: WriteEvent, *events: dict[str, Any]) -> None:
+    """Write the events of one turn, one per minute, and run the job."""
+    for number, fields in enumerate(events):
+        write_event(NOON - HOUR + number * MINUTE, **TURN | fields)
     run_until_done()
-    assert list_turns() == [(1, 1, 0)]
 
-    write_event(NOON + MINUTE, **TURN)
+
+def read_turn() -> dict[str, Any]:
+    """Return the figures of the only turn, without zeros."""
+    names = ("searches", "misses", "helps", "calls", "failed", "repaired", "unknown_names", "repeats")
+    turn = Turn.objects.get()
+    return {name: value for name in names if (value := getattr(turn, name))}
+
+
+# --- repairs ----------------------------------------------------------------------------------------------------------
+
+
+@for_each(
+    "events, repaired",
+    [
+        ([FAILED, {}], {1: 0}),
+        ([{}, FAILED], {}),  # an earlier call repairs nothing
+        # A call repairs the latest failed call, then the one before it, and each once.
+        ([FAILED, FAILED, {}], {2: 1}),
+        ([FAILED, FAILED, {}, {}], {2: 1, 3: 0}),
+        ([FAILED, {}, {}, FAILED, {}], {1: 0, 4: 3}),
+        ([FAILED, OTHER_OP], {}),
+        ([FAILED, OTHER_OP, {}], {2: 0}),  # another op in between
+        ([FAILED, {"type": "help"}], {}),
+        ([FAILED, {"dry_run": True}], {}),
+        ([FAILED, {"replayed": True}], {}),
+        ([FAILED, {"source": "admin"}], {}),
+        ([{"code": "CONFLICT", "reason": "switched_off"}, {}], {}),  # the call itself was valid
+        ([{"op": "onto.tusk", "tool_name": "", "code": "NOT_FOUND", "reason": "unknown_op"}, {}], {}),
+    ],
+    undone=True,
+)
+def test_call_repairs_the_latest_failed_call_of_its_op(
+    write_event: WriteEvent, events: list[dict[str, Any]], repaired: dict[int, int]
+) -> None:
+    write_turn(write_event, *events)
+
+    numbers = {
+        pk: number for number, pk in enumerate(OperationEvent.objects.order_by("time").values_list("pk", flat=True))
+    }
+    links = OperationEvent.objects.exclude(repairs=None).values_list("pk", "repairs")
+    assert {numbers[call]: numbers[failed] for call, failed in links} == repaired
+
+
+def test_repair_is_corrected_by_a_late_event(write_event: WriteEvent) -> None:
+    write_event(NOON - 3 * HOUR, **TURN, **FAILED)
+    write_event(NOON - HOUR, **TURN)
+    run_until_done()
+    write_event(NOON - 2 * HOUR, **TURN, **FAILED)
+
     run_until_done(NOON + MINUTE)
 
-    assert list_turns() == [(2, 1, 1)]
-    assert Turn.objects.get().time == NOON - HOUR
+    late, call = OperationEvent.objects.get(time=NOON - 2 * HOUR), OperationEvent.objects.get(ok=True)
+    assert call.repairs == late.pk
+    assert list_turns() == [(3, 2, 1)]
+
+
+# --- which events are of a turn ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("other", [{"client": "desk"}, {"session": "s2"}, {"session": ""}, {"turn": "t2"}])
@@ -60,27 +113,16 @@ def test_calls_without_a_turn_id_are_not_aggregated(write_event: WriteEvent) -> 
     assert not Turn.objects.exists()
 
 
-def test_call_is_linked_to_the_failed_call_that_it_repairs(write_event: WriteEvent) -> None:
-    write_event(NOON - 2 * MINUTE, **TURN, **FAILED)
-    write_event(NOON - MINUTE, **TURN)
-
+def test_turn_is_recounted_completely_when_events_are_added(write_event: WriteEvent) -> None:
+    write_event(NOON - HOUR, **TURN, **FAILED)
     run_until_done()
+    assert list_turns() == [(1, 1, 0)]
 
-    first, second = OperationEvent.objects.order_by("time")
-    assert (first.repairs, second.repairs) == (None, first.pk)
-
-
-def test_unsettled_link_is_corrected_by_a_late_event(write_event: WriteEvent) -> None:
-    write_event(NOON - 3 * MINUTE, **TURN, **FAILED)
-    write_event(NOON - MINUTE, **TURN)
-    run_until_done()
-    write_event(NOON - 2 * MINUTE, **TURN, **FAILED)
-
+    write_event(NOON + MINUTE, **TURN)
     run_until_done(NOON + MINUTE)
 
-    late, call = OperationEvent.objects.get(time=NOON - 2 * MINUTE), OperationEvent.objects.get(ok=True)
-    assert call.repairs == late.pk
-    assert list_turns() == [(3, 2, 1)]
+    assert list_turns() == [(2, 1, 1)]
+    assert Turn.objects.get().time == NOON - HOUR
 
 
 def test_long_turn_is_aggregated_over_its_last_hours(write_event: WriteEvent) -> None:
@@ -90,17 +132,6 @@ def test_long_turn_is_aggregated_over_its_last_hours(write_event: WriteEvent) ->
     run_until_done()
 
     assert list_turns() == [(1, 0, 0)]
-
-
-def test_repair_is_counted_while_a_turn_goes_on_for_hours_after_an_outage(write_event: WriteEvent) -> None:
-    write_event(NOON - 8 * HOUR, **TURN | FAILED)
-    write_event(NOON - 8 * HOUR, **TURN)
-    rollup_job.run_rollup(NOON - 8 * HOUR)
-    write_event(NOON - HOUR, **TURN)
-
-    rollup_job.run_rollup(NOON)
-
-    _assert_figures_agree()
 
 
 def test_turn_id_with_too_many_events_is_ignored(write_event: WriteEvent, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,79 +144,76 @@ def test_turn_id_with_too_many_events_is_ignored(write_event: WriteEvent, monkey
     assert list(Turn.objects.values_list("turn", flat=True)) == ["t2"]
 
 
-def test_turn_without_new_events_is_not_written(write_event: WriteEvent, django_assert_max_num_queries: Any) -> None:
-    write_event(NOON - MINUTE, **TURN)
-    run_until_done()
-    before = Turn.objects.get()
-
-    with django_assert_max_num_queries(17):
-        run_until_done(NOON + MINUTE)
-
-    assert Turn.objects.get() == before
-
-
-def test_many_turns_are_counted_in_one_run(write_event: WriteEvent) -> None:
-    for number in range(aggregation.QUERY_BATCH_SIZE + 5):
-        write_event(NOON - MINUTE, **TURN | {"turn": f"t{number}"})
-
-    rollup_job.run_rollup(NOON)
-
-    assert Turn.objects.count() == aggregation.QUERY_BATCH_SIZE + 5
-
-
-EVENTS = st.lists(
-    st.tuples(
-        st.integers(0, 40 * 60),  # minutes
-        st.sampled_from(["t1", "t2"]),
-        st.sampled_from(["onto.task.update", "onto.task.get"]),
-        st.booleans(),
-        st.sampled_from(["r1", "r2"]),
-    ),
-    max_size=25,
-)
-
-
-@settings(max_examples=examples(10), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(events=EVENTS, runs=st.lists(st.integers(0, 40 * 60), max_size=6), step=st.sampled_from([1, 24]))
-def test_figures_agree_for_any_sequence_of_runs(
-    write_event: WriteEvent, events: list[Any], runs: list[int], step: int
+def test_turn_that_goes_on_for_too_long_is_not_read_again(
+    write_event: WriteEvent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for model in (OperationEvent, OpDaily, Turn, Rollup):
-        model.objects.all().delete()
-    start = NOON - 40 * HOUR
+    monkeypatch.setattr(aggregation, "MAX_TURN_EVENTS", 3)
+    for _ in range(4):
+        write_event(NOON - MINUTE, **TURN, times=2)
+        run_until_done()
 
-    waiting = sorted(events)
-    for at in sorted([*runs, 40 * 60]):
-        while waiting and waiting[0][0] <= at:
-            minute, turn, op, ok, release = waiting.pop(0)
-            fields = {**TURN, "turn": turn, "op": op, "release": release, **({} if ok else FAILED)}
-            write_event(start + minute * MINUTE, **fields)
-        while rollup_job.run_rollup(start + at * MINUTE, step=timedelta(hours=step)):
-            pass
-
-    _assert_figures_agree()
+    assert list_turns() == [(4, 0, 0)]
 
 
-def _assert_figures_agree() -> None:
-    events = {event.pk: event for event in OperationEvent.objects.order_by("time", "id")}
-    repaired = [events[event.repairs] for event in events.values() if event.repairs]
-    expected: dict[Any, int] = {}
-    for failed in repaired:
-        key = (failed.time.date(), failed.op, failed.release)
-        expected[key] = expected.get(key, 0) + 1
-    actual: dict[Any, int] = {}
-    for row in OpDaily.objects.filter(repaired__gt=0):
-        key = (row.day, row.op, row.release)
-        actual[key] = actual.get(key, 0) + row.repaired
-    assert actual == expected
+# --- figures ----------------------------------------------------------------------------------------------------------
 
-    for turn in Turn.objects.all():
-        whole = [event for event in events.values() if event.turn == turn.turn]
-        last = [event for event in whole if event.time >= whole[-1].time - aggregation.MAX_TURN_LENGTH]
-        assert turn.calls == len(last)
-        if last == whole:  # repairs from hours ago in a running turn are only in its events
-            assert turn.repaired == sum(event.repairs is not None for event in whole)
-            links = {event.pk: event.repairs for event in whole if event.repairs}
-            assert links == {
-                by: failed.id for by, failed in aggregation.find_repairs(whole, settled_until=whole[0].time).items()
-            }
+
+def test_figures_count_every_kind_of_event(write_event: WriteEvent) -> None:
+    write_turn(
+        write_event,
+        {"type": "search", "op": "", "tool_name": "", "result_count": 0},
+        {"type": "search", "op": "", "tool_name": "", "result_count": 4},
+        {"type": "help"},
+        {"type": "help", "op": "onto.tusk", "code": "NOT_FOUND", "reason": "unknown_path"},
+        {"op": "onto.tusk.update", "tool_name": "", "code": "NOT_FOUND", "reason": "unknown_op"},
+        FAILED,
+        {},
+        {"dry_run": True},
+    )
+
+    expected = {"searches": 2, "misses": 1, "helps": 1, "unknown_names": 2, "calls": 3, "failed": 2, "repaired": 1}
+    assert read_turn() == expected
+
+
+@for_each(
+    "digests, figures",
+    [
+        (["a", "a", "b"], {"calls": 3}),
+        (["a", "a", "b", "a", "a", "a"], {"calls": 6, "repeats": 3}),
+        ([""] * 5, {"calls": 5}),
+    ],
+    undone=True,
+)
+def test_repeated_call_is_a_loop_from_the_third_time(
+    write_event: WriteEvent, digests: list[str], figures: dict[str, int]
+) -> None:
+    write_turn(write_event, *({"digest": digest} for digest in digests))
+
+    assert read_turn() == figures
+
+
+def test_what_the_client_loads_for_itself_is_not_counted(write_event: WriteEvent) -> None:
+    write_turn(write_event, *[{"purpose": "context", "digest": "a"}] * 5, FAILED)
+
+    assert read_turn() == {"calls": 1, "failed": 1}
+
+
+def test_turn_has_release_surface_cohort_and_model_of_its_last_call(write_event: WriteEvent) -> None:
+    write_turn(
+        write_event,
+        {"release": "r1", "surface": "legacy", "cohort": "", "model": "gpt", "subject": "ana"},
+        {"release": "r2", "surface": "gateway", "cohort": "dev", "model": "claude", "subject": "ana"},
+    )
+
+    turn = Turn.objects.get()
+    assert (turn.time, turn.release, turn.surface) == (NOON - HOUR, "r2", "gateway")
+    assert (turn.cohort, turn.model, turn.subject) == ("dev", "claude", "ana")
+
+
+@for_each("events, is_ok", [([FAILED, {}], False), ([{}, FAILED], True), ([{"type": "help"}], None)], undone=True)
+def test_turn_says_whether_its_first_call_succeeded(
+    write_event: WriteEvent, events: list[dict[str, Any]], is_ok: bool | None
+) -> None:
+    write_turn(write_event, *events)
+
+    assert Turn.objects.get().is_first_call_ok is is_ok
