@@ -1,16 +1,15 @@
 """Run turns in separate threads: a broken stream or a closed page does not end them."""
 
 import logging
-import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
 from django.db import DatabaseError, IntegrityError, InterfaceError
 
-from chat.connections import close_connection, give_back_connection
+from chat.connections import give_back_connection
 from chat.context.handles import NamedText, RowHandles
 from chat.context.history import build_past_messages
 from chat.context.layers import GLOBAL, PROJECT, Place
@@ -29,6 +28,7 @@ from chat.gateway.client import Credentials, GatewayClient, GatewayRefused, Gate
 from chat.gateway.envelopes import format_context_header
 from chat.markdown import AnswerText
 from chat.models import Conversation, Message, ToolCall
+from chat.threads import start_thread
 from chat.turns import decisions, model_endpoint, spans, telemetry
 from chat.turns.model_endpoint import ChatModel, Spent
 from chat.turns.operations import NamesSeen
@@ -84,11 +84,6 @@ def run_in_thread(new: NewTurn, credentials: Credentials) -> TurnLog:
     return turn_log
 
 
-def start_thread(run: Callable[[], None], *, name: str) -> None:
-    """Run a turn in a separate thread."""
-    threading.Thread(target=run, name=name, daemon=True).start()
-
-
 class TurnRunner:
     """One turn, from its context to its end."""
 
@@ -121,12 +116,9 @@ class TurnRunner:
         """Run the turn, and write its end whatever happens."""
         with leases.keep(self._turn, failed_turns.LEASE):
             trace = self._run_in_span()
-        try:
-            with tracing.continue_trace(trace):
-                telemetry.send_report(self._gateway, self._turn, self._loop, self._spent)
-                summaries.compress_when_long(self._conversation, last=self._turn.position)
-        finally:
-            close_connection()
+        with tracing.continue_trace(trace):
+            telemetry.send_report(self._gateway, self._turn, self._loop, self._spent)
+            summaries.compress_when_long(self._conversation, last=self._turn.position)
 
     def _run_in_span(self) -> str:
         """Run the turn and return the `traceparent` of its span, with which what comes after its end goes on."""
