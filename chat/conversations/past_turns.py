@@ -137,6 +137,8 @@ def _build_call(call: ToolCall, reply: str) -> PastCall:
 @gives_connection_back
 def load_undecided_calls(conversation: Conversation, *, before: int) -> list[ToolCall]:
     """Return the calls that the last answer before a position asked the user about."""
+    if before <= 1:
+        return []
     answers = conversation.messages.shown().filter(position__lt=before, role=Message.Role.ASSISTANT)
     last = answers.order_by("-position").first()
     return list(last.calls.filter(status=ToolCall.Status.CONFIRM)) if last else []

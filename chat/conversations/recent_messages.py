@@ -20,6 +20,8 @@ def describe_conversation(new: NewTurn, *, asked: Message | None) -> dict[str, l
 
     `asked` is the question that a turn goes on with: no later message is sent, so that the turn keeps its tools.
     """
+    if new.is_first:
+        return {}
     messages = list(
         new.conversation.messages.shown()
         .filter(position__lt=new.begins_at)

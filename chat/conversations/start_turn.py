@@ -58,6 +58,11 @@ class NewTurn:
         """The position of its first message."""
         return (self.question or self.turn).position
 
+    @property
+    def is_first(self) -> bool:
+        """Whether the conversation begins with it, so that there is nothing to load of it."""
+        return self.begins_at == 1
+
 
 def start_turn(
     *,

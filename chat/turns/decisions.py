@@ -56,6 +56,8 @@ def build_write_keys(new: NewTurn) -> WriteKeys:
 
     Another version of a message begins anew.
     """
+    if new.is_first:
+        return WriteKeys(str(new.turn.pk))
     before = past_turns.load_asked_turn(new.conversation, before=new.turn.position)
     answers = [] if new.versions else before.answers
     keys = WriteKeys(str(answers[0].pk if answers else new.turn.pk))
