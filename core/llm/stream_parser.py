@@ -80,6 +80,8 @@ class StreamParser:
         self._model, self._messages, self._tools = model, messages, tools
         self._on_text, self._on_reasoning = on_text, on_reasoning
         self._rest = b""
+        self._held: list[str] = []  # pieces of a text, or of reasoning, that are passed on together
+        self._holds_thoughts = False
         self._texts: list[str] = []
         self._thoughts: list[str] = []
         self._splitter = MarkupSplitter(self._pass_on_text, self._pass_on_reasoning, holds_json=bool(tools))
@@ -90,10 +92,19 @@ class StreamParser:
     @property
     def has_content(self) -> bool:
         """Whether a piece of a text, of reasoning or of a call has arrived."""
-        return bool(self._texts or self._thoughts or self._collector.calls)
+        return bool(self._held or self._texts or self._thoughts or self._collector.calls)
 
     def feed(self, data: bytes) -> None:
-        """Read the next bytes. Raises LlmMalformed, or the LlmError that the endpoint reports."""
+        """Read the next bytes. Pieces that arrive together are passed on as one.
+
+        Raises LlmMalformed, or the LlmError that the endpoint reports.
+        """
+        try:
+            self._read(data)
+        finally:
+            self._pass_on_held()
+
+    def _read(self, data: bytes) -> None:
         self._rest += data
         if self._is_json():
             if len(self._rest) > MAX_LINE:
@@ -110,7 +121,10 @@ class StreamParser:
     def finish(self) -> StreamedCompletion:
         """Return the answer. Raises LlmUnavailable if its end has not arrived, and LlmFiltered."""
         if not self.is_done and self._rest.strip():
-            self._read_rest()
+            try:
+                self._read_rest()
+            finally:
+                self._pass_on_held()
         if not self.finish_reason and not self.is_done:
             raise LlmUnavailable("the stream ended early")
         usage = read_usage({"usage": self._usage}, model=self._model)
@@ -171,11 +185,11 @@ class StreamParser:
         self.has_started = True
         self.last_piece_at = time.monotonic()
         if thought := _read_reasoning(delta):
-            self._pass_on_reasoning(thought)
+            self._hold(thought, is_thought=True)
         for name in ("content", "refusal"):  # a refusal is the model's answer, in its words
             if text := _read_text(delta.get(name))[: MAX_LENGTH - self._length]:
                 self._length += len(text)
-                self._splitter.add(text)
+                self._hold(text, is_thought=False)
         for call in delta.get("tool_calls") or ():
             self._read_call(call.get("index"), call.get("id"), call.get("function") or {})
         if function := delta.get("function_call"):  # before OpenAI had tools
@@ -211,6 +225,21 @@ class StreamParser:
             return (), True
         written = parse_written_calls(blocks, self._tools)
         return written, not written
+
+    def _hold(self, piece: str, *, is_thought: bool) -> None:
+        if is_thought != self._holds_thoughts:
+            self._pass_on_held()
+            self._holds_thoughts = is_thought
+        self._held.append(piece)
+
+    def _pass_on_held(self) -> None:
+        if not self._held:
+            return
+        held, self._held = "".join(self._held), []
+        if self._holds_thoughts:
+            self._pass_on_reasoning(held)
+        else:
+            self._splitter.add(held)
 
     def _pass_on_text(self, text: str) -> None:
         self._texts.append(text)

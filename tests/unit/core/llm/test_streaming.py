@@ -51,14 +51,14 @@ def ask(
     )
 
 
-def test_text_is_passed_on_piece_by_piece_and_costs_what_the_endpoint_says(llm: FakeLlm, settings: Any) -> None:
+def test_text_is_passed_on_and_costs_what_the_endpoint_says(llm: FakeLlm, settings: Any) -> None:
     settings.LLM_DOLLARS_PER_MILLION_INPUT_TOKENS = Decimal("3")
     llm.answers = [build_stream("Two ", "tasks ", "are late.")]
     texts: list[str] = []
 
     answer = ask(texts, tools=[TOOL])
 
-    assert texts == ["Two ", "tasks ", "are late."]
+    assert "".join(texts) == "Two tasks are late."  # in one piece, if all of them have arrived
     assert (answer.text, answer.tool_calls, answer.is_cut_off) == ("Two tasks are late.", (), False)
     assert (answer.usage.input_tokens, answer.usage.output_tokens) == (1_000, 200)
     assert answer.usage.dollars == Decimal("0.003")
@@ -92,6 +92,26 @@ def test_text_may_come_in_parts_and_loses_what_databases_refuse() -> None:
         parser.feed(b"data: " + orjson.dumps(chunk) + b"\n\n")
 
     assert texts == ["Two", " tasks"]
+
+
+def test_pieces_that_arrive_together_are_passed_on_as_one_even_before_an_error() -> None:
+    passed_on: list[tuple[str, str]] = []
+    parser = StreamParser(
+        llms.get_endpoint(Tier.MAIN).model,
+        lambda text: passed_on.append(("text", text)),
+        lambda thought: passed_on.append(("thought", thought)),
+    )
+    thoughts = [stream_chunk(reasoning_content=each) for each in ("One", "? ", "No.")]
+
+    parser.feed(b"".join([*thoughts, *build_chunks("Two ", "tas")[1:3]]))
+    with pytest.raises(llms.LlmUnavailable):
+        parser.feed(b"".join([*build_chunks("ks ", "are late.")[1:3], b'data: {"error": {"code": "overloaded"}}\n\n']))
+
+    assert passed_on == [("thought", "One? No."), ("text", "Two tas"), ("text", "ks are late.")]
+
+
+def stream_chunk(**delta: str) -> bytes:
+    return b"data: " + orjson.dumps({"choices": [{"delta": delta, "finish_reason": None}]}) + b"\n\n"
 
 
 @given(st.data())
