@@ -5,10 +5,12 @@ swallows packets, ends nothing: it keeps the connection and sends nothing. So th
 second longer than the server's, whose error says more.
 
 SQLite's own handler tries less and less often: up to 100 ms apart. Under load, newcomers take the lock in between, and
-an early waiter may see its deadline pass.
+an early waiter may see its deadline pass. So we try ourselves, often. Only one thread of a process does: a dozen would
+take a core, and so keep the writer that they wait for from its end.
 """
 
 import random
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -28,6 +30,7 @@ GRACE_SECONDS = 1.0
 PAUSE_SECONDS = (0.001, 0.003)  # between two tries; random, so that waiters do not keep in step
 BEGIN = "BEGIN IMMEDIATE"
 WRITES = ("UPDATE ", "INSERT ", "DELETE ")  # which take the lock themselves outside a transaction
+_line = threading.Lock()  # of the threads of this process that wait; its holder tries
 
 
 class LimitedConnection(psycopg.Connection[Row]):
@@ -65,6 +68,7 @@ def _wait_for_lock(execute: Callable[..., Any], sql: Any, params: Any, many: boo
     default_seconds = settings.DATABASES["default"]["OPTIONS"]["timeout"]
     until = get_wait_until() or time.monotonic() + default_seconds
     inner.execute("PRAGMA busy_timeout=0")
+    is_first = _line.acquire(timeout=max(0.0, until - time.monotonic()))
     try:
         while True:
             try:
@@ -74,6 +78,8 @@ def _wait_for_lock(execute: Callable[..., Any], sql: Any, params: Any, many: boo
                     raise
             time.sleep(random.uniform(*PAUSE_SECONDS))
     finally:
+        if is_first:
+            _line.release()
         inner.execute(f"PRAGMA busy_timeout={int(default_seconds * 1000)}")
 
 

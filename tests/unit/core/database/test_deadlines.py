@@ -137,6 +137,43 @@ def test_writer_that_has_waited_for_long_tries_as_often_as_a_new_one(monkeypatch
     assert max(pauses) <= 0.003
 
 
+@on_sqlite
+@pytest.mark.django_db(transaction=True)
+def test_only_one_thread_of_a_process_tries_to_take_the_write_lock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each try costs time of the process, which the thread that holds the lock may need to end."""
+    other = sqlite3.connect(connection.settings_dict["NAME"], isolation_level=None, check_same_thread=False)
+    all_wait = threading.Barrier(4 + 1)
+    tries: list[int] = []
+
+    def release_after_a_hundred_tries(_: float) -> None:
+        if not tries:
+            all_wait.wait(20)
+        tries.append(threading.get_ident())
+        if len(tries) == 100:
+            other.execute("COMMIT")
+
+    def write(*, is_first: bool = False) -> None:
+        if not is_first:
+            all_wait.wait(20)
+        with transaction.atomic():
+            run_query()
+        connection.close()
+
+    clock = SimpleNamespace(sleep=release_after_a_hundred_tries, monotonic=time.monotonic)
+    monkeypatch.setattr("core.database.connections.time", clock)
+    try:
+        other.execute("BEGIN IMMEDIATE")
+        threads = [threading.Thread(target=write, kwargs={"is_first": n == 0}) for n in range(5)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        other.close()
+        connection.close()
+    assert len(set(tries[:100])) == 1
+
+
 @pytest.mark.django_db
 def test_wait_after_the_deadline_is_refused() -> None:
     with pytest.raises(DeadlineExceeded), Deadline(at=0.0).limit_waits():
