@@ -5,8 +5,8 @@ swallows packets, ends nothing: it keeps the connection and sends nothing. So th
 second longer than the server's, whose error says more.
 
 SQLite's own handler tries less and less often: up to 100 ms apart. Under load, newcomers take the lock in between, and
-an early waiter may see its deadline pass. So we try ourselves, often. Only one thread of a process does: a dozen would
-take a core, and so keep the writer that they wait for from its end.
+an early waiter may see its deadline pass. So we try ourselves, often. Only one thread of a process does: each try takes
+time of the process, which the writer that all wait for may need to end.
 """
 
 import random
