@@ -40,6 +40,11 @@ class ShownTool:
         return cls(tool.name, tool.lean.describe(shown), tool.lean.parameters, op=tool.op)
 
     @classmethod
+    def of_brief(cls, tool: TypedTool) -> "ShownTool":
+        """Return an op as a separate tool with its brief definition."""
+        return cls(tool.name, tool.brief.describe(), tool.brief.parameters, op=tool.op)
+
+    @classmethod
     def of_deferred(cls, tool: TypedTool) -> "ShownTool":
         """Return an op as a tool that a search loads: whole, and in strict mode if its schema allows that."""
         examples = [example["args"] for example in tool.op.examples]

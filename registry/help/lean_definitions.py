@@ -1,7 +1,8 @@
 """Definitions of tools in few tokens, for surfaces that send them in every request.
 
-The op checks arguments by its whole schema and says what to send instead. So a definition has only what a model needs
-for its first try: limits of lengths are left out, and arguments marked as rare are only named.
+The op checks arguments by its whole schema and says what to send instead. So a lean definition has only what a model
+needs for its first try: limits of lengths are left out, and arguments marked as rare are only named. A brief one, for a
+tool that is probably not needed, only names all arguments that are not required.
 """
 
 import re
@@ -48,6 +49,13 @@ def make_lean(schema: Schema) -> tuple[Schema, tuple[str, ...]]:
     return lean, rare
 
 
+def make_brief(lean: Schema) -> tuple[Schema, tuple[str, ...]]:
+    """Return the required arguments of a lean schema without descriptions, and the names of its other arguments."""
+    properties, required = lean.get("properties", {}), _required(lean)
+    brief = {**lean, "properties": {name: each for name, each in properties.items() if name in required}}
+    return _drop_descriptions(brief), tuple(name for name in properties if name not in required)
+
+
 def describe_rare(names: Iterable[str]) -> str:
     """Return the sentence that names rare arguments; empty without any."""
     listed = ", ".join(names)
@@ -75,6 +83,20 @@ def _make_lean_part(schema: Any) -> Any:
     if rare:
         lean["description"] = join_sentences(lean.get("description", ""), describe_rare(rare))
     return lean
+
+
+def _drop_descriptions(schema: Any) -> Any:
+    if isinstance(schema, list):
+        return [_drop_descriptions(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {
+        key: {name: _drop_descriptions(each) for name, each in value.items()}
+        if key in _NAMED_SCHEMAS and isinstance(value, dict)
+        else _drop_descriptions(value)
+        for key, value in schema.items()
+        if key != "description"
+    }
 
 
 def _is_left_out(key: str, value: Any) -> bool:

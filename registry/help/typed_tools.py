@@ -91,9 +91,24 @@ class TypedTool:
         return LeanDefinition(self.description, parameters, rare, self.names.find_in(self.description) - {self.name})
 
     @cached_property
+    def brief(self) -> LeanDefinition:
+        """Its definition for where it is probably not needed: what it is for, and the arguments that it requires."""
+        parameters, optional = lean_definitions.make_brief(self.lean.parameters)
+        summary = replace_paths(self.op.summary, self.names.by_path)
+        return LeanDefinition(summary, parameters, (*optional, *self.lean.rare_arguments))
+
+    @cached_property
     def tokens(self) -> int:
         """The tokens of its lean definition as a function of Chat Completions (o200k_base)."""
-        function = {"name": self.name, "description": self.lean.describe(), "parameters": self.lean.parameters}
+        return self._count_tokens(self.lean)
+
+    @cached_property
+    def brief_tokens(self) -> int:
+        """The tokens of its brief definition."""
+        return self._count_tokens(self.brief)
+
+    def _count_tokens(self, definition: LeanDefinition) -> int:
+        function = {"name": self.name, "description": definition.describe(), "parameters": definition.parameters}
         return token_budget.count_json({"type": "function", "function": function})
 
     def _replace_paths(self, schema: Schema) -> Schema:

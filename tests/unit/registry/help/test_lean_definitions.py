@@ -43,11 +43,31 @@ VALUES = st.recursive(
 
 
 @given(st.dictionaries(st.sampled_from(NAMES), SCHEMAS).map(build_object), VALUES)
-def test_lean_schema_accepts_whatever_the_whole_one_accepts(schema: dict[str, Any], value: Any) -> None:
+def test_lean_and_brief_schemas_accept_whatever_the_whole_one_accepts(schema: dict[str, Any], value: Any) -> None:
     whole, (lean, _) = strip_annotations(schema), lean_definitions.make_lean(schema)
+    brief, _ = lean_definitions.make_brief(lean)
 
     if jsonschema.Draft202012Validator(whole).is_valid(value):
         assert jsonschema.Draft202012Validator(strip_annotations(lean)).is_valid(value)
+        assert jsonschema.Draft202012Validator(strip_annotations(brief)).is_valid(value)
+
+
+def test_brief_schema_has_the_required_arguments_and_names_the_others() -> None:
+    schema = {
+        "type": "object",
+        "required": ["task_id", "description"],
+        "properties": {
+            "task_id": {"type": "string", "description": "Task to change"},
+            "description": {"type": "string", "description": "New text"},
+            "title": {"type": "string", "description": "New title"},
+        },
+    }
+
+    brief, optional = lean_definitions.make_brief(schema)
+
+    assert brief["properties"] == {"task_id": {"type": "string"}, "description": {"type": "string"}}
+    assert brief["required"] == ["task_id", "description"]
+    assert optional == ("title",)
 
 
 def test_rare_arguments_are_only_named_unless_they_are_required() -> None:
