@@ -22,11 +22,11 @@ from gateway.api.base import JSON_CONTENT_TYPE, GatewayView
 from gateway.contracts.errors import InvalidRequestError, PermissionDeniedError
 from gateway.mcp_server import json_rpc
 from gateway.mcp_server.caller_source import SOURCE, McpCall
-from gateway.mcp_server.sync_bridge import SyncBridge
+from gateway.mcp_server.transport.sync_bridge import SyncBridge
 from gateway.oauth import validator
 
 if TYPE_CHECKING:  # the SDK takes most of a second
-    from gateway.mcp_server.direct_exchange import DirectBridge
+    from gateway.mcp_server.transport.direct_exchange import DirectBridge
 
 REASON = "origin_not_allowed"
 T = TypeVar("T")
@@ -85,7 +85,8 @@ class McpView(GatewayView):
     @extend_schema(exclude=True)
     def post(self, request: Request) -> HttpResponse:
         # Imported here because the SDK takes most of a second, which every command of manage.py would wait.
-        from gateway.mcp_server import direct_exchange, http_exchange, server
+        from gateway.mcp_server import server
+        from gateway.mcp_server.transport import direct_exchange, http_exchange
 
         check_origin(request._request)
         message = _read_message(request._request)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.http import HttpResponse
 
-from gateway.mcp_server import direct_exchange
+from gateway.mcp_server.transport import direct_exchange
 from tests.support.clients.api import Api
 from tests.support.clients.mcp_client import ACCEPT, McpClient
 from tests.support.loops import for_each

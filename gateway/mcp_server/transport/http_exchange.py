@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from mcp.server.lowlevel.server import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
-from gateway.mcp_server.sync_bridge import SyncBridge
+from gateway.mcp_server.transport.sync_bridge import SyncBridge
 
 Message = dict[str, Any]
 NOT_SENT_ON = frozenset({"content-length", "content-type"})  # Django adds these itself

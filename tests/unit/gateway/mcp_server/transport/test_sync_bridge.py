@@ -6,7 +6,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from gateway.mcp_server.sync_bridge import SyncBridge
+from gateway.mcp_server.transport.sync_bridge import SyncBridge
 
 
 def test_calls_run_in_the_thread_of_the_request_and_outside_of_the_event_loop() -> None:

@@ -1,0 +1,1 @@
+"""How a message over HTTP reaches the handlers of the MCP SDK, and its answer comes back."""
