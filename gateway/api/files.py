@@ -10,7 +10,6 @@ from django.http.multipartparser import MultiPartParserError
 from django.utils import timezone
 from django.utils.http import content_disposition_header, parse_header_parameters
 from drf_spectacular.utils import OpenApiResponse, extend_schema
-from rest_framework.request import Request
 
 from gateway.api import requests
 from gateway.api.base import GatewayView, render_envelope
@@ -81,9 +80,9 @@ class FilesView(GatewayView):
 
     @extend_schema(request=UPLOAD_BODY)
     @file_upload
-    def post(self, request: Request) -> HttpResponse:
+    def post(self, request: HttpRequest) -> HttpResponse:
         caller = self.require_caller()
-        name, content_type, content = read_upload(request._request)
+        name, content_type, content = read_upload(request)
         stored = uploads.store_upload(
             caller.key.client_id, caller.subject, name=name, content_type=content_type, content=content
         )
@@ -97,7 +96,7 @@ class FileView(GatewayView):
     scope = Scope.EXEC_READ
 
     @file_download
-    def get(self, request: Request, id: UUID) -> HttpResponse:
+    def get(self, request: HttpRequest, id: UUID) -> HttpResponse:
         caller = self.require_caller()
         file = result_values.find_file(id, client_id=caller.key.client_id, subject=caller.subject, at=timezone.now())
         if file is None:

@@ -5,9 +5,8 @@ import time
 
 from django.conf import settings
 from django.db import DatabaseError, InterfaceError, connection
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse
 from drf_spectacular.utils import extend_schema
-from rest_framework.request import Request
 
 from analytics.events import event_log
 from core import metrics
@@ -29,7 +28,7 @@ class AliveView(PublicView):
     """Answers 200 as long as the process responds."""
 
     @extend_schema(exclude=True)
-    def get(self, request: Request) -> HttpResponse:
+    def get(self, request: HttpRequest) -> HttpResponse:
         return render_envelope({"status": "ok"}, 200)
 
 
@@ -41,7 +40,7 @@ class ReadyView(PublicView):
     """
 
     @extend_schema(exclude=True)
-    def get(self, request: Request) -> HttpResponse:
+    def get(self, request: HttpRequest) -> HttpResponse:
         checks = {"database": _check_database(), "release": _check_release()}
         ok = all(check == "ok" for check in checks.values())
         checks["broker"] = "takes no messages; batches run one after another" if broker.has_failed() else "ok"
@@ -74,7 +73,7 @@ class MetricsView(PublicView):
     """Returns Prometheus metrics to callers with GATEWAY_METRICS_TOKEN, and 404 to everyone else."""
 
     @extend_schema(exclude=True)
-    def get(self, request: Request) -> HttpResponse:
+    def get(self, request: HttpRequest) -> HttpResponse:
         if not _can_read(request.META):
             raise NotFoundError("There is no endpoint at this address. See /api/v1/help.", reason="unknown_address")
         return HttpResponse(metrics.render_metrics(), content_type=metrics.CONTENT_TYPE)

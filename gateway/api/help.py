@@ -2,10 +2,9 @@
 
 from typing import Any
 
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
-from rest_framework.request import Request
 
 from analytics.events.models import OperationEvent
 from gateway.api import requests
@@ -206,15 +205,13 @@ class HelpView(GatewayView):
     has_routing = True
 
     @help_by_post
-    def post(self, request: Request) -> HttpResponse:
-        return self._respond(requests.read_json_object(request._request))
+    def post(self, request: HttpRequest) -> HttpResponse:
+        return self._respond(requests.read_json_object(request))
 
     @help_by_get
-    def get(self, request: Request) -> HttpResponse:
-        response = self._respond(
-            service.parse_parameters(requests.parse_query_string(request._request.META["QUERY_STRING"]))
-        )
-        if requests.matches_etag(request._request.META.get("HTTP_IF_NONE_MATCH", ""), response.headers["ETag"]):
+    def get(self, request: HttpRequest) -> HttpResponse:
+        response = self._respond(service.parse_parameters(requests.parse_query_string(request.META["QUERY_STRING"])))
+        if requests.matches_etag(request.META.get("HTTP_IF_NONE_MATCH", ""), response.headers["ETag"]):
             response.status_code, response.content = 304, b""
             del response.headers["Content-Type"]
         return response
@@ -235,11 +232,11 @@ class DiscoverView(GatewayView):
     has_routing = True
 
     @discover_by_post
-    def post(self, request: Request, name: str) -> HttpResponse:
+    def post(self, request: HttpRequest, name: str) -> HttpResponse:
         self.requested_path = name
         answer = service.answer_discovery(
             name=name,
-            body=requests.read_json_object(request._request),
+            body=requests.read_json_object(request),
             caller=self.require_caller(),
             trace=self.trace,
         )

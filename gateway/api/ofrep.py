@@ -8,10 +8,9 @@ import hashlib
 from typing import Any
 
 import orjson
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from drf_spectacular.utils import extend_schema
-from rest_framework.request import Request
 
 from analytics.flags import FlagKey
 from analytics.rollout import assignment, exposures
@@ -51,13 +50,13 @@ class OfrepView(GatewayView):
         code = "PARSE_ERROR" if isinstance(error, InvalidRequestError) else "GENERAL"
         return _render_json(error_body | {"errorCode": code, "errorDetails": str(error)}, error.status, error.headers)
 
-    def parse_context(self, request: Request) -> EvaluationContext:
+    def parse_context(self, request: HttpRequest) -> EvaluationContext:
         """Return the evaluation context of the body, for a subject that the key may act for.
 
         Raises InvalidRequestError, InvalidEvaluationContext, PermissionDeniedError.
         """
         key = self.require_caller().key
-        context = parse_evaluation_context(requests.read_json_object(request._request), client=key.client)
+        context = parse_evaluation_context(requests.read_json_object(request), client=key.client)
         request_context.check_subject(key, context.subject)
         return context
 
@@ -66,7 +65,7 @@ class EvaluateFlagView(OfrepView):
     """Evaluates one flag and records an exposure, because a client asks for one flag when it uses it."""
 
     @extend_schema(exclude=True)
-    def post(self, request: Request, key: str) -> HttpResponse:
+    def post(self, request: HttpRequest, key: str) -> HttpResponse:
         facts = self.parse_context(request)
         if key not in set(FlagKey):
             known_keys = ", ".join(FlagKey)
@@ -87,11 +86,11 @@ class EvaluateAllFlagsView(OfrepView):
     """Evaluates all flags for clients that cache them. Records no exposure: which flags are used is not known."""
 
     @extend_schema(exclude=True)
-    def post(self, request: Request) -> HttpResponse:
+    def post(self, request: HttpRequest) -> HttpResponse:
         facts = self.parse_context(request)
         body = orjson.dumps({"flags": [format_evaluation(assignment.evaluate_flag(flag, facts)) for flag in FlagKey]})
         etag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
-        if requests.matches_etag(request._request.META.get("HTTP_IF_NONE_MATCH", ""), etag):
+        if requests.matches_etag(request.META.get("HTTP_IF_NONE_MATCH", ""), etag):
             return HttpResponse(status=304, headers={"ETag": etag})
         return HttpResponse(body, content_type=JSON_CONTENT_TYPE, headers={"ETag": etag})
 

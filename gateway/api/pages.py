@@ -15,7 +15,6 @@ from django.views.decorators.http import require_GET
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.utils import extend_schema
-from rest_framework.request import Request
 
 from core import manifest
 from core.admin.page_parts import PLAIN_PAGE_POLICY, is_browser
@@ -96,7 +95,7 @@ class SchemaView(PublicView):
     """The OpenAPI document."""
 
     @extend_schema(exclude=True)
-    def get(self, request: Request) -> HttpResponse:
+    def get(self, request: HttpRequest) -> HttpResponse:
         return HttpResponse(render_document(), content_type=JSON_CONTENT_TYPE)
 
 
@@ -104,8 +103,8 @@ class DocsView(PublicView):
     """The OpenAPI document as an interactive page. All its assets are served from here."""
 
     @extend_schema(exclude=True)
-    def get(self, request: Request) -> HttpResponse:
-        return render(request._request, "gateway/docs.html", {"chat_url": _get_chat_url()})
+    def get(self, request: HttpRequest) -> HttpResponse:
+        return render(request, "gateway/docs.html", {"chat_url": _get_chat_url()})
 
 
 @csrf_exempt  # it changes nothing, and clients that send something read the same error

@@ -4,9 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.db.models import Exists, OuterRef, QuerySet, Subquery
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse
 from drf_spectacular.utils import OpenApiResponse
-from rest_framework.request import Request
 
 from core.text import json_text
 from gateway.access.request_context import Caller
@@ -130,8 +129,8 @@ class ReleasesView(GatewayView):
     scope = Scope.EVENTS
 
     @releases_list
-    def get(self, request: Request) -> HttpResponse:
-        page = requests.parse_list_query(requests.parse_query_string(request._request.META["QUERY_STRING"])).page
+    def get(self, request: HttpRequest) -> HttpResponse:
+        page = requests.parse_list_query(requests.parse_query_string(request.META["QUERY_STRING"])).page
         return HttpResponse(json_text.dump(list_releases(page)), content_type=JSON_CONTENT_TYPE)
 
 
@@ -141,5 +140,5 @@ class ReleaseView(GatewayView):
     scope = Scope.EVENTS
 
     @release_get
-    def get(self, request: Request, version: str) -> HttpResponse:
+    def get(self, request: HttpRequest, version: str) -> HttpResponse:
         return HttpResponse(json_text.dump(get_release(version, self.require_caller())), content_type=JSON_CONTENT_TYPE)

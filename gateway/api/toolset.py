@@ -3,10 +3,9 @@
 from dataclasses import replace
 from typing import Any
 
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
-from rest_framework.request import Request
 
 from analytics.events.models import OperationEvent
 from analytics.flags import DYNAMIC, STATIC
@@ -140,9 +139,9 @@ class ToolsetView(GatewayView):
     runs_as_agent = True
 
     @toolset_by_post
-    def post(self, request: Request) -> HttpResponse:
+    def post(self, request: HttpRequest) -> HttpResponse:
         payload = service.build_toolset(
-            requests.read_json_object(request._request), self.require_caller(), request._request.META, self.trace
+            requests.read_json_object(request), self.require_caller(), request.META, self.trace
         )
         return HttpResponse(json_text.dump(payload), content_type=JSON_CONTENT_TYPE)
 
@@ -155,12 +154,12 @@ class EscalationView(GatewayView):
     runs_as_agent = True
 
     @escalation_by_post
-    def post(self, request: Request, id: str) -> HttpResponse:
-        body, caller = requests.read_json_object(request._request), self.require_caller()
+    def post(self, request: HttpRequest, id: str) -> HttpResponse:
+        body, caller = requests.read_json_object(request), self.require_caller()
         self.requested_path = name if isinstance(name := body.get("missing_tool"), str) else ""
         toolset = release_routing.verify_toolset(id, key=caller.key, subject=caller.subject)
         self.caller = replace(caller, routing=toolset.served, has_toolset=True)  # for the event if it fails
-        payload = escalation.escalate_toolset(toolset, body, self.caller, request._request.META, self.trace)
+        payload = escalation.escalate_toolset(toolset, body, self.caller, request.META, self.trace)
         return HttpResponse(json_text.dump(payload), content_type=JSON_CONTENT_TYPE)
 
 
@@ -170,8 +169,8 @@ class TelemetryView(GatewayView):
     scope = Scope.TOOLSET
 
     @telemetry_by_post
-    def post(self, request: Request) -> HttpResponse:
-        telemetry.record_turn(requests.read_json_object(request._request), self.require_caller(), self.trace)
+    def post(self, request: HttpRequest) -> HttpResponse:
+        telemetry.record_turn(requests.read_json_object(request), self.require_caller(), self.trace)
         return render_envelope({"ok": True, "meta": envelopes.build_meta(self.trace)}, 200)
 
 
@@ -181,7 +180,7 @@ class FeedbackView(GatewayView):
     scope = Scope.TOOLSET
 
     @feedback_by_post
-    def post(self, request: Request) -> HttpResponse:
-        body, caller = requests.read_json_object(request._request), self.require_caller()
+    def post(self, request: HttpRequest) -> HttpResponse:
+        body, caller = requests.read_json_object(request), self.require_caller()
         warnings = feedback.record_feedback(body, caller, self.trace)
         return render_envelope({"ok": True, "meta": envelopes.build_meta(self.trace, warnings)}, 200)

@@ -10,7 +10,6 @@ from django.http import HttpRequest, HttpResponse
 from django.http.request import validate_host
 from django.utils import timezone
 from drf_spectacular.utils import extend_schema
-from rest_framework.request import Request
 
 from core.text import json_text
 from core.text.json_text import NotStrictJSON
@@ -76,21 +75,17 @@ class McpView(GatewayView):
     authentication_classes = [McpAuthentication]
     has_routing = True
     admits_later = True
-
-    def initialize_request(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Request:
-        wrapped = super().initialize_request(request, *args, **kwargs)
-        self.trace.source = SOURCE
-        return wrapped
+    source = SOURCE
 
     @extend_schema(exclude=True)
-    def post(self, request: Request) -> HttpResponse:
+    def post(self, request: HttpRequest) -> HttpResponse:
         # Imported here because the SDK takes most of a second, which every command of manage.py would wait.
         from gateway.mcp_server import server
         from gateway.mcp_server.transport import direct_exchange, http_exchange
 
-        check_origin(request._request)
-        message = _read_message(request._request)
-        is_plain = direct_exchange.is_plain_request(message, request._request)
+        check_origin(request)
+        message = _read_message(request)
+        is_plain = direct_exchange.is_plain_request(message, request)
         bridge = direct_exchange.DirectBridge() if is_plain else SyncBridge()
         source = _RequestSource(self, request, bridge)
         instructions = ""
@@ -98,25 +93,23 @@ class McpView(GatewayView):
             instructions = server.build_instructions(source.open_call())
         mcp_server = server.build_server(source, instructions=instructions)
         if isinstance(bridge, SyncBridge):
-            response = http_exchange.answer_request(mcp_server, bridge, request._request)
+            response = http_exchange.answer_request(mcp_server, bridge, request)
         else:
-            response = direct_exchange.answer_request(mcp_server, message, request._request)
+            response = direct_exchange.answer_request(mcp_server, message, request)
         if self.rate_limit is None:  # no handler of ours was asked: a ping, a notification, an unknown method
-            self.check_throttles(request)
-            request_context.identify_caller(request.auth, request._request.META)  # type: ignore[arg-type]  # as above
+            request_context.identify_caller(self.take_call(), request.META)
         return response
 
-    def open_call(self, request: Request) -> McpCall:
+    def open_call(self, request: HttpRequest) -> McpCall:
         """Do what the API does before a call: check the rate and the headers, and find surface and release."""
         if self.caller is None:
             self.admit(request)
-        has_toolset = "HTTP_GATEWAY_TOOLSET" in request._request.META
+        has_toolset = "HTTP_GATEWAY_TOOLSET" in request.META
         return McpCall(self.require_caller(), self.trace, in_cohorts=not has_toolset)
 
-    def open_unchecked(self, request: Request) -> McpCall:
+    def open_unchecked(self, request: HttpRequest) -> McpCall:
         """Return the call of a request that was refused."""
-        key: VerifiedKey = request.auth  # type: ignore[assignment]  # DRF's stubs know only its own Token
-        return McpCall(self.caller or Caller(key), self.trace, in_cohorts=False)
+        return McpCall(self.caller or Caller(self.require_key()), self.trace, in_cohorts=False)
 
     def handle_exception(self, exc: Exception) -> HttpResponse:  # type: ignore[override]  # rendered by us
         error = self.to_api_error(exc)
@@ -138,7 +131,7 @@ class _RequestSource:
 
     can_report = False
 
-    def __init__(self, view: McpView, request: Request, bridge: "SyncBridge | DirectBridge") -> None:
+    def __init__(self, view: McpView, request: HttpRequest, bridge: "SyncBridge | DirectBridge") -> None:
         self._view, self._request, self._bridge = view, request, bridge
 
     def open_call(self) -> McpCall:

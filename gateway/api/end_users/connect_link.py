@@ -2,9 +2,8 @@
 
 from typing import Any
 
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse
 from drf_spectacular.utils import OpenApiResponse
-from rest_framework.request import Request
 
 from gateway.api.base import GatewayView, render_envelope
 from gateway.api.endpoint_docs import TEXT, build_object, build_ref, describe_endpoint
@@ -32,7 +31,7 @@ class ConnectLinkView(GatewayView):
         body=None,
         answers={200: OpenApiResponse(build_ref("ConnectLink"), description="The link. It opens once.")},
     )
-    def get(self, request: Request) -> HttpResponse:
+    def get(self, request: HttpRequest) -> HttpResponse:
         caller = self.require_caller()
         if not caller.subject:
             raise PermissionDeniedError(

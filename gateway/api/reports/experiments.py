@@ -5,9 +5,8 @@ from typing import Any
 
 import orjson
 from django.db.models import QuerySet
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse
 from drf_spectacular.utils import OpenApiResponse
-from rest_framework.request import Request
 
 from analytics.experiments import results, verdict_text
 from analytics.experiments.metrics import METRICS
@@ -207,9 +206,9 @@ class ExperimentListView(ExperimentView):
     """experiments: list the experiments."""
 
     @experiments_list
-    def get(self, request: Request) -> HttpResponse:
+    def get(self, request: HttpRequest) -> HttpResponse:
         self.read_caller()
-        page = requests.parse_list_query(requests.parse_query_string(request._request.META["QUERY_STRING"])).page
+        page = requests.parse_list_query(requests.parse_query_string(request.META["QUERY_STRING"])).page
         return HttpResponse(orjson.dumps(list_experiments(page)), content_type=JSON_CONTENT_TYPE)
 
 
@@ -217,5 +216,5 @@ class ExperimentDetailView(ExperimentView):
     """experiments/<id>: one experiment with its figures."""
 
     @experiment_get
-    def get(self, request: Request, id: int) -> HttpResponse:
+    def get(self, request: HttpRequest, id: int) -> HttpResponse:
         return HttpResponse(orjson.dumps(get_experiment(id, self.read_caller())), content_type=JSON_CONTENT_TYPE)

@@ -6,10 +6,9 @@ from datetime import date
 from typing import Any
 
 import orjson
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from drf_spectacular.utils import OpenApiResponse
-from rest_framework.request import Request
 
 from analytics.reports import report_filter, totals
 from analytics.reports.report_filter import EXACT_FIELDS, NO_COHORT, InvalidPeriod, ReportFilter
@@ -110,9 +109,9 @@ class ReportView(GatewayView):
     scope = Scope.REPORTS
     query_schema: Schema = request_schemas.REPORT_QUERY
 
-    def read(self, request: Request) -> tuple[dict[str, Any], ReportFilter]:
+    def read(self, request: HttpRequest) -> tuple[dict[str, Any], ReportFilter]:
         """Return the parameters of the URL, and the filter that they make."""
-        parameters = requests.parse_query_string(request._request.META["QUERY_STRING"])
+        parameters = requests.parse_query_string(request.META["QUERY_STRING"])
         query = requests.parse_query(parameters, self.query_schema)
         return query, read_scope(query, self.require_caller())
 
@@ -126,7 +125,7 @@ class OverviewReportView(ReportView):
     @_describe(
         "get_overview", "Get your client's calls and turns, day by day", "OverviewReport", request_schemas.REPORT_QUERY
     )
-    def get(self, request: Request) -> HttpResponse:
+    def get(self, request: HttpRequest) -> HttpResponse:
         _, scope = self.read(request)
         return self.render(figures.build_overview(scope))
 
@@ -142,7 +141,7 @@ class OpsReportView(ReportView):
         "OpsReport",
         request_schemas.OPS_REPORT_QUERY,
     )
-    def get(self, request: Request) -> HttpResponse:
+    def get(self, request: HttpRequest) -> HttpResponse:
         query, scope = self.read(request)
         after = _read_cursor(query["cursor"]) if "cursor" in query else None
         return self.render(figures.build_ops_page(scope, query.get("limit", requests.DEFAULT_LIMIT), after))
@@ -154,7 +153,7 @@ class MissesReportView(ReportView):
     @_describe(
         "get_misses", "Get what your client's models missed or got wrong", "MissesReport", request_schemas.REPORT_QUERY
     )
-    def get(self, request: Request) -> HttpResponse:
+    def get(self, request: HttpRequest) -> HttpResponse:
         _, scope = self.read(request)
         return self.render(figures.build_misses(scope, with_words=Scope.EVENTS in self.require_caller().key.scopes))
 
@@ -170,7 +169,7 @@ class ComparisonReportView(ReportView):
         "ComparisonReport",
         request_schemas.COMPARISON_QUERY,
     )
-    def get(self, request: Request) -> HttpResponse:
+    def get(self, request: HttpRequest) -> HttpResponse:
         query, scope = self.read(request)
         by = query.get("by", "cohort")
         sides = {name: query[name] for name in ("first", "second") if query.get(name)}
