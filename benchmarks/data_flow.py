@@ -33,7 +33,7 @@ def measure_data_flow() -> list[BenchmarkFigure]:
         for op in (*[catalog.ops[PRIVATE_OP]] * READS, sending):
             trace = Trace("tr_bench")
             started = time.perf_counter()
-            held += checks.check_call(caller, trace, op) is not None
+            held += checks.check_call(caller, trace, op, catalog) is not None
             checks.record_labels(caller, trace, op, catalog)
             all_calls.append((time.perf_counter() - started) * 1000)
         first_calls.append(all_calls[-READS - 1])

@@ -1,8 +1,8 @@
 """Deadlines for calls, enforced in the database, and several SQL statements in one round trip."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
@@ -13,14 +13,19 @@ _wait_until: ContextVar[float | None] = ContextVar("wait_until", default=None)
 Statement = tuple[str, Sequence[Any]]  # SQL and its parameters
 
 
-@contextmanager
-def limit_waits(until: float) -> Iterator[None]:
+class limit_waits:  # noqa: N801 - a context manager; a generator would take three times as long, on every call
     """Limit waits for the database to a point on the monotonic clock."""
-    token = _wait_until.set(until)
-    try:
-        yield
-    finally:
-        _wait_until.reset(token)
+
+    __slots__ = ("_token", "_until")
+
+    def __init__(self, until: float) -> None:
+        self._until = until
+
+    def __enter__(self) -> None:
+        self._token = _wait_until.set(self._until)
+
+    def __exit__(self, *_: object) -> None:
+        _wait_until.reset(self._token)
 
 
 def get_wait_until() -> float | None:
@@ -73,21 +78,17 @@ class Deadline:
             raise DeadlineExceeded
         return max(1, int(remaining_seconds * 1000))
 
-    @contextmanager
-    def limit_waits(self) -> Iterator[None]:
+    def limit_waits(self) -> AbstractContextManager[None]:
         """Give up waiting for SQLite's write lock at the deadline, and for PostgreSQL soon after it.
 
         Raises DeadlineExceeded if the deadline has passed.
         """
         self.get_remaining_ms()
-        with limit_waits(self.at):
-            yield
+        return limit_waits(self.at)
 
-    @contextmanager
-    def enforce(self) -> Iterator[None]:
+    def enforce(self) -> AbstractContextManager[None]:
         """Raise DeadlineExceeded for any database query that starts after the deadline."""
-        with connection.execute_wrapper(self._check_before_query):
-            yield
+        return connection.execute_wrapper(self._check_before_query)
 
     def _check_before_query(self, execute: Callable[..., Any], sql: Any, params: Any, many: bool, context: Any) -> Any:
         self.get_remaining_ms()

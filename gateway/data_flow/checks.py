@@ -10,7 +10,7 @@ from registry.catalog import connections
 from registry.catalog.model import Catalog, CatalogOp
 
 
-def check_call(caller: Caller, trace: Trace, op: CatalogOp) -> FlowDecision | None:
+def check_call(caller: Caller, trace: Trace, op: CatalogOp, catalog: Catalog) -> FlowDecision | None:
     """Return the rule that holds for a call, if any, and name it in the trace, for the event.
 
     Raises PermissionDeniedError if the rule refuses the call. The trial of an admin has no client, and no rule.
@@ -18,11 +18,10 @@ def check_call(caller: Caller, trace: Trace, op: CatalogOp) -> FlowDecision | No
     flow = policy.get_policy(caller.key)
     if flow.mode == FlowMode.OFF or not caller.key.client_id:
         return None
-    labels = policy.find_labels(op, connections.get_connections().by_name.get(op.connection))
-    targets = policy.find_targets(op, labels)
-    if not any(rule.then in targets for rule in flow.rules):
+    op_flow = policy.get_targets(catalog, connections.get_connections()).get_flow(op)
+    if not op_flow.targets or not any(rule.then in op_flow.targets for rule in flow.rules):
         return None
-    decision = policy.decide(flow, op, labels, turn_labels.read_labels(caller, at=trace.at))
+    decision = policy.decide(flow, op, op_flow.labels, turn_labels.read_labels(caller, at=trace.at))
     if decision is not None:
         trace.data_flow = f"{flow.mode}: {decision.rule}"
         if decision.refuses:
@@ -35,12 +34,10 @@ def record_labels(caller: Caller, trace: Trace, op: CatalogOp, catalog: Catalog)
     flow = policy.get_policy(caller.key)
     if flow.mode == FlowMode.OFF or not caller.key.client_id:
         return
-    current = connections.get_connections()
-    brought = policy.find_labels(op, current.by_name.get(op.connection)) & policy.BRINGING_LABELS
-    if not brought:
-        return
-    targets = policy.get_targets(catalog, current)
-    if wanted := [each for each in brought if targets.is_looked_for(each, op.connection, flow.rules)]:
+    targets = policy.get_targets(catalog, connections.get_connections())
+    if wanted := [
+        each for each in targets.get_flow(op).brings if targets.is_looked_for(each, op.connection, flow.rules)
+    ]:
         turn_labels.write_labels(caller, wanted, op=op.op, connection=op.connection, trace_id=trace.id, at=trace.at)
 
 

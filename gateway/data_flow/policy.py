@@ -5,6 +5,7 @@ Pure: it reads no database, so that the console explains a call with the code th
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 from django.conf import settings
@@ -83,11 +84,16 @@ def get_policy(key: VerifiedKey) -> FlowPolicy:
 
 def build_policy(mode: str, rules_text: str) -> FlowPolicy:
     """Return the policy of a client with this mode and these rules; what is empty is as the gateway has it."""
+    return _build_policy(mode or settings.GATEWAY_DATA_FLOW, rules_text)
+
+
+@lru_cache(maxsize=256)
+def _build_policy(mode: str, rules_text: str) -> FlowPolicy:
     try:
         rules = parse_rules(rules_text) or GATEWAY_RULES
     except BadRule:
         rules = GATEWAY_RULES
-    return FlowPolicy(FlowMode(mode or settings.GATEWAY_DATA_FLOW), rules)
+    return FlowPolicy(FlowMode(mode), rules)
 
 
 def find_labels(op: CatalogOp, connection: ConnectionConfig | None) -> frozenset[str]:
@@ -124,16 +130,33 @@ def decide(
     return min(held, key=lambda each: each.rule.effect != FlowEffect.REFUSE, default=None)
 
 
+class OpFlow(NamedTuple):
+    """What a call of an op is to the rules: its labels, those that it brings into its turn, and what it does."""
+
+    labels: frozenset[str]
+    brings: frozenset[str]
+    targets: frozenset[FlowTarget]
+
+
 class FlowTargets:
     """The connections of a release that have ops for which rules can hold. Without any, nothing is remembered."""
 
     def __init__(self, catalog: Catalog, connections: Connections) -> None:
         self.connections = connections
+        self._flows: dict[str, OpFlow] = {}  # by path, of the ops that were called
         self._by_target: dict[FlowTarget, set[str]] = {target: set() for target in FlowTarget}
         for op in catalog.ops.values():
             if op.is_active:
                 for target in find_targets(op, find_labels(op, connections.by_name.get(op.connection))):
                     self._by_target[target].add(op.connection)
+
+    def get_flow(self, op: CatalogOp) -> OpFlow:
+        """Return what a call of an op of the release is to the rules."""
+        flow = self._flows.get(op.op)
+        if flow is None:
+            labels = find_labels(op, self.connections.by_name.get(op.connection))
+            flow = self._flows[op.op] = OpFlow(labels, labels & BRINGING_LABELS, find_targets(op, labels))
+        return flow
 
     def is_looked_for(self, label: str, connection: str, rules: Iterable[FlowRule]) -> bool:
         """Return whether a rule could hold for some op after this label came from this connection."""

@@ -1,7 +1,7 @@
 """Database failures as API errors, and the time limit of reads."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 
 import psycopg.errors
 from django.conf import settings
@@ -19,20 +19,22 @@ from gateway.contracts.errors import (
 from gateway.execution import idempotency
 
 
-@contextmanager
-def enforce_read_deadline(deadline: Deadline, *, timeout_ms: int) -> Iterator[None]:
+def enforce_read_deadline(deadline: Deadline, *, timeout_ms: int) -> AbstractContextManager[None]:
     """Run the queries of a read under a deadline.
 
     On PostgreSQL every connection already has the default statement timeout. Only an op with another timeout needs a
     transaction to set it.
     """
-    with deadline.enforce():
-        if connection.vendor == "postgresql" and timeout_ms != settings.DEFAULT_STATEMENT_TIMEOUT_MS:
-            with transaction.atomic():
-                limit_statement_time(deadline)
-                yield
-        else:
-            yield
+    if connection.vendor == "postgresql" and timeout_ms != settings.DEFAULT_STATEMENT_TIMEOUT_MS:
+        return _enforce_in_transaction(deadline)
+    return deadline.enforce()
+
+
+@contextmanager
+def _enforce_in_transaction(deadline: Deadline) -> Iterator[None]:
+    with deadline.enforce(), transaction.atomic():
+        limit_statement_time(deadline)
+        yield
 
 
 def to_api_error(error: Exception, *, keyed: bool) -> GatewayError:

@@ -1,6 +1,5 @@
 """From a body to a call that is ready to run. Each step returns the next stage or raises a GatewayError."""
 
-from dataclasses import replace
 from typing import Any
 
 from core.database.deadlines import Deadline
@@ -25,8 +24,8 @@ def find_op(call: ParsedCall, body: dict[str, Any]) -> ParsedCall:
     op = call.catalog.find_op(name)
     if op is None and (only_op := op_guesses.find_only_op(call.view, name)):
         warning = f"Read {name} as {only_op}, its only op."
-        return replace(call, name=name, op=call.catalog.ops[only_op], warnings=(warning,))
-    return replace(call, name=name, op=op)
+        return call.evolve(name=name, op=call.catalog.ops[only_op], warnings=(warning,))
+    return call.evolve(name=name, op=op)
 
 
 def parse_body(call: ParsedCall, body: dict[str, Any]) -> ParsedCall:
@@ -39,8 +38,7 @@ def parse_body(call: ParsedCall, body: dict[str, Any]) -> ParsedCall:
     if errors := find_field_errors(request_schemas.get_exec_validator(), body):
         raise call_errors.build_malformed_call_error(call.op, body, errors)
     args, fields = _take_out_fields(call.op, body.get("args", {}))
-    return replace(
-        call,
+    return call.evolve(
         args=args,
         dry_run=body.get("dry_run", False),
         shape=ShapeRequest(tuple(body.get("fields", fields)), body.get("max_tokens"), body.get("cursor", "")),
@@ -70,7 +68,7 @@ def add_key(call: ParsedCall, sent_key: str | None) -> ParsedCall:
         return call
     is_read_of_model = sent_key is not None and call.op is not None and not call.op.is_write
     warning = ("Ignored the idempotency key: reads do not need one.",) if is_read_of_model else ()
-    return replace(call, key=key, warnings=(*call.warnings, *warning))
+    return call.evolve(key=key, warnings=(*call.warnings, *warning))
 
 
 def permit_call(call: ParsedCall) -> PermittedCall:

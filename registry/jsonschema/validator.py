@@ -52,7 +52,9 @@ class SchemaValidator:
 
     def is_valid(self, instance: object) -> bool:
         """Return whether an instance is valid. Raises ValidationTooExpensive if checking takes too long."""
-        if not self._is_cheap and self._cost_meter.estimate(instance).checking_ns > validation_cost.MAX_CHECKING_NS:
+        if not (self._is_cheap or self._cost_meter.is_small(instance)) and (
+            self._cost_meter.estimate(instance).checking_ns > validation_cost.MAX_CHECKING_NS
+        ):
             raise ValidationTooExpensive("It is too large to check against its schema. Send less at a time.")
         return self._validator.is_valid(instance)
 

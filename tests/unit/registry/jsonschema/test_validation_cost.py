@@ -4,6 +4,8 @@ import gc
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from registry.jsonschema import validation_cost, validator
 from registry.jsonschema.validation_cost import CostMeter
@@ -82,6 +84,38 @@ def test_every_applicator_adds_to_the_cost(applicator: dict[str, Any]) -> None:
     assert (
         CostMeter(applicator | defs).estimate({"b": "x"}).checking_ns > CostMeter(defs).estimate({"b": "x"}).checking_ns
     )
+
+
+_NAMES = st.sampled_from(["a", "b", "tasks", "title", ""])
+_INSTANCES = st.recursive(
+    st.text("ab", max_size=2_000) | st.integers(-9, 9) | st.none(),
+    lambda each: st.lists(each, max_size=300) | st.dictionaries(_NAMES, each),
+    max_leaves=300,
+)
+_NAMES_BY_PATTERN = {
+    "patternProperties": {"a[ab]{50}": {"anyOf": [{"pattern": "b[ab]{50}"}, {"const": 1}]}},
+    "propertyNames": {"allOf": [{"pattern": "[ab]{90}c"}, {"minLength": 1}]},
+    "additionalProperties": {"$ref": "#/$defs/d"},
+    "$defs": {"d": {"type": ["string", "array"], "pattern": "(a|b){40}", "items": {"anyOf": [{}, {"const": 1}]}}},
+}
+
+
+@settings(suppress_health_check=[HealthCheck.data_too_large, HealthCheck.too_slow])
+@given(schema=st.sampled_from([ITEMS, CHOICES, PATTERN, _NAMES_BY_PATTERN]), instance=_INSTANCES)
+def test_a_small_instance_is_checked_in_time_by_the_estimate(schema: dict[str, Any], instance: Any) -> None:
+    meter = CostMeter(schema)
+
+    if meter.is_small(instance):
+        assert meter.estimate(instance).checking_ns <= validation_cost.MAX_CHECKING_NS
+
+
+def test_only_what_json_holds_is_small() -> None:
+    meter = CostMeter(PATTERN)
+
+    assert meter.is_small({"a": "ab"})
+    assert not meter.is_small({"a": "ab" * 1_000_000})
+    assert not meter.is_small({"a": 2**70})
+    assert not meter.is_small({"a": "\ud800"})
 
 
 def test_bound_leaves_nothing_to_the_garbage_collector() -> None:
