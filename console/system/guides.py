@@ -54,6 +54,7 @@ GUIDES = {
         "deploy": "settings, databases, workers, backups",
         "tracing": "spans from the chat to the service, for an OpenTelemetry collector",
         "reliability": "crashes, timeouts, retries",
+        "performance": "flame graphs of the calls that matter most, and measured figures",
         "security": "who is trusted with what, what the gateway promises, and how to report a vulnerability",
         "testing": "the suites, and how to run them",
     },
