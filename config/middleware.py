@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import lru_cache
+from typing import cast
 
 from django.conf import settings
 from django.core.handlers.exception import convert_exception_to_response
@@ -27,7 +28,7 @@ def api_first(get_response: Callable[[HttpRequest], HttpResponseBase]) -> Callab
     The middleware below would take a quarter of the time of a cached help call. Answers get here what it adds to pages
     for security.
     """
-    answer_call = convert_exception_to_response(_answer_call)
+    answer_call = cast(Callable[[HttpRequest], HttpResponseBase], convert_exception_to_response(_answer_call))
     always, on_https = _list_security_headers(is_secure=False), _list_security_headers(is_secure=True)
     https_only = [header for header in on_https if header not in always]  # HSTS, if it is on
     prefixes = settings.API_PREFIXES

@@ -16,7 +16,7 @@ class PlainHeaders(ResponseHeaders):
     @classmethod
     def replace_in(cls, response: HttpResponseBase) -> "PlainHeaders":
         """Make the headers of a response plain ones, and return them."""
-        plain = cls(None)
+        plain = cls({})
         plain._store = response.headers._store
         response.headers = plain
         return plain

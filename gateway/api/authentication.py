@@ -11,7 +11,7 @@ from gateway.contracts.errors import PermissionDeniedError
 class KeyAuthentication(BaseAuthentication):
     """Authenticate Bearer keys (RFC 6750). There is no user."""
 
-    def authenticate(self, request: HttpRequest) -> tuple[None, VerifiedKey]:  # type: ignore[override]  # not DRF's own
+    def authenticate(self, request: HttpRequest) -> tuple[None, VerifiedKey]:
         """Raise PermissionDeniedError (401) without a valid key."""
         scheme, _, token = request.META.get("HTTP_AUTHORIZATION", "").partition(" ")
         if scheme.lower() != "bearer" or not token:

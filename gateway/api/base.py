@@ -3,7 +3,7 @@
 import logging
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from django.conf import settings
 from django.core.exceptions import RequestDataTooBig, TooManyFieldsSent
@@ -25,6 +25,7 @@ from gateway.access import key_verification, release_routing, request_context, s
 from gateway.access.key_verification import VerifiedKey
 from gateway.access.request_context import Caller
 from gateway.api import requests
+from gateway.api.authentication import KeyAuthentication
 from gateway.contracts import envelopes
 from gateway.contracts.envelopes import Trace
 from gateway.contracts.errors import (
@@ -96,9 +97,7 @@ class GatewayView(APIView):
     metric_labels: CallLabels | None = None  # how the call ended; None if the request is not a call
     trace: Trace
 
-    def dispatch(  # type: ignore[override]  # without DRF's request
-        self, request: HttpRequest, *args: Any, **kwargs: Any
-    ) -> HttpResponseBase:
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         self.trace = Trace(request_context.read_trace_id(request.META), source=self.source)
         logs.trace.set(self.trace.id)
         self.span = start_request_span(request, self.trace).__enter__()
@@ -113,11 +112,11 @@ class GatewayView(APIView):
             response = self.handle_exception(error)
         return self.finalize_response(request, response)
 
-    def initial(self, request: HttpRequest) -> None:  # type: ignore[override]  # without DRF's request
+    def initial(self, request: HttpRequest) -> None:
         requests.check_size(request, self.get_max_body_bytes())
         request_context.check_no_header_repeats(request.META)
         [authentication] = self.authentication_classes
-        _, self.key = authentication().authenticate(request)
+        _, self.key = cast(KeyAuthentication, authentication()).authenticate(request)
         if not self.admits_later:
             self.admit(request)
 
@@ -228,7 +227,7 @@ def start_request_span(request: HttpRequest, trace: Trace) -> TraceSpan:
 class PublicView(GatewayView):
     """Base view of endpoints without authentication."""
 
-    def initial(self, request: HttpRequest) -> None:  # type: ignore[override]  # as above
+    def initial(self, request: HttpRequest) -> None:
         requests.check_size(request, self.get_max_body_bytes())
 
 

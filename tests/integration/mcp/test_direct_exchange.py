@@ -80,7 +80,7 @@ def test_answer_is_that_of_the_transport(api: Api, monkeypatch: pytest.MonkeyPat
     [
         (build_message("ping", jsonrpc="1.0"), {}, 400),
         (build_message("ping", id=None), {}, 202),  # which the SDK takes for a notification
-        (build_message("ping", id=True), {}, 400),
+        (build_message("ping", id=True), {}, 202),
         (build_message("ping", params=[]), {}, 400),
         ({"jsonrpc": "2.0", "method": "notifications/initialized"}, {}, 202),
         (build_message("ping"), {"Accept": "text/html"}, 406),
