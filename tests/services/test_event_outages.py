@@ -33,6 +33,7 @@ pytestmark = pytest.mark.server
 SECONDS = float(os.environ.get("CRASH_OUTAGE_SECONDS") or 1)  # of an outage; `make chaos` has a minute of them
 RATE = int(os.environ.get("CRASH_CALLS") or 200)  # calls a second
 CONNECTIONS = 4
+LEAST_CALLS = 20  # of each connection: more than a killed process may lose
 SETTLES_WITHIN = 60.0
 TRACE = re.compile(rb"\r\ngateway-trace: *(\w+)\r\n", re.IGNORECASE)
 PID = re.compile(rb'"pid": *(\d+)')
@@ -109,13 +110,17 @@ def calling(server: Server, *requests: bytes) -> Iterator[list[Caller]]:
 
 
 def wait_for_calls(callers: list[Caller], *, share: float = 1) -> None:
-    """Wait until as many more calls are answered as come in SECONDS from this share of the callers."""
+    """Wait until as many more calls are answered as come in SECONDS from this share of the callers, some of each."""
 
     def count() -> int:
         return sum(len(caller.answered) for caller in callers)
 
     enough = count() + SECONDS * RATE * share
-    eventually(lambda: count() >= enough, within=60 + 10 * SECONDS, what="answers")
+
+    def is_enough() -> bool:
+        return count() >= enough and all(len(caller.answered) >= LEAST_CALLS for caller in callers)
+
+    eventually(is_enough, within=60 + 10 * SECONDS, what="answers")
 
 
 def list_stored() -> list[str]:
