@@ -8,7 +8,7 @@ Who has read them to tune moves them to "dev", and somebody else writes new ones
 import json
 import statistics
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -22,6 +22,7 @@ from gateway.toolset import rendering
 from gateway.toolset.conversation import ASSISTANT, MAX_MESSAGES, USER, ToolsetConversation
 from gateway.toolset.escalation import widen_toolset
 from gateway.toolset.selection import candidates, heuristics, selector
+from gateway.toolset.selection.turn_model import TurnModel
 from gateway.toolset.shown_tools import ToolsetRequest
 from gateway.toolset.surfaces import legacy
 from registry.catalog.builder import build_catalog
@@ -34,8 +35,9 @@ from registry.files import loader
 CONVERSATIONS = Path(__file__).parents[1] / "tests" / "data" / "selection_turns.jsonl"
 DEV, HELD_OUT = "dev", "test"
 OTHER_LANGUAGES = "other"  # the language of conversations in none of those whose words are known
-MAX_TOKENS = 3_500  # of the definitions: the default of GATEWAY_SELECTION_TOKENS
+MAX_TOKENS = 2_450  # of the definitions: the default of GATEWAY_SELECTION_TOKENS
 STEPS = 2  # escalations
+Labels = dict[str, Any]
 RECENT_TURNS = 2  # whose tools a chat sends
 
 
@@ -43,6 +45,7 @@ RECENT_TURNS = 2  # whose tools a chat sends
 class SelectedTurn:
     """One turn: the tools selected and those of the context, with their tokens, and how many escalations it needs."""
 
+    conversation: str
     message: str
     split: str
     language: str
@@ -54,6 +57,7 @@ class SelectedTurn:
     context_tools: int
     context_tokens: int
     missing: tuple[str, ...]  # tools that the first selection lacks
+    is_whole: bool  # whether all that it needs has a whole definition
     escalations: int | None  # None: no step has all that it needs
     milliseconds: float
 
@@ -69,7 +73,8 @@ def measure_selection(every: int = 1) -> list[BenchmarkFigure]:
     `every` takes one of so many conversations.
     """
     turns = list(replay_turns(every))
-    return [figure for split in (DEV, HELD_OUT) for figure in _measure_split(split, turns)]
+    splits = [split for split in (DEV, HELD_OUT) if any(turn.split == split for turn in turns)]
+    return [figure for split in splits for figure in _measure_split(split, turns)]
 
 
 def _measure_split(split: str, all_turns: Sequence[SelectedTurn]) -> Iterator[BenchmarkFigure]:
@@ -98,23 +103,44 @@ def _measure_split(split: str, all_turns: Sequence[SelectedTurn]) -> Iterator[Be
 
 def replay_turns(every: int = 1) -> Iterator[SelectedTurn]:
     """Yield each labelled turn as heuristics select its tools, after the turns before it."""
-    for line in CONVERSATIONS.read_text().splitlines()[::every]:
-        conversation = json.loads(line)
-        catalog = build_labelled_catalog(tuple(conversation.get("services", ())))
+    return replay_conversations(CONVERSATIONS.read_text().splitlines()[::every])
+
+
+def replay_conversations(lines: Iterable[str], model: TurnModel | None = None) -> Iterator[SelectedTurn]:
+    """Yield each turn of labelled conversations as a model of turns selects its tools; without one, the shipped one."""
+    for labels, turn, conversation, catalog in iterate_turns(lines):
+        yield _replay_turn(labels, turn, build_request(labels, conversation), catalog, model)
+
+
+def iterate_turns(lines: Iterable[str]) -> Iterator[tuple[Labels, Labels, ToolsetConversation, Catalog]]:
+    """Yield (labels of the conversation, labels of the turn, conversation until then, catalog) of each turn."""
+    for line in lines:
+        labels = json.loads(line)
+        catalog = build_labelled_catalog(tuple(labels.get("services", ())))
         messages: list[dict[str, str]] = []
         called: list[list[str]] = []
-        for turn in conversation["turns"]:
-            needs = [[need] if isinstance(need, str) else need for need in turn["needs"]]
+        for turn in labels["turns"]:
             body = {
                 "message": turn["message"],
                 "messages": messages[-MAX_MESSAGES:],
                 "recent_tools": [name for names in called[-RECENT_TURNS:] for name in names],
             }
-            yield _replay_turn(conversation, turn, needs, ToolsetConversation.of_body(body), catalog)
+            yield labels, turn, ToolsetConversation.of_body(body), catalog
             if turn["message"]:
                 messages.append({"role": USER, "content": turn["message"]})
             messages.append({"role": ASSISTANT, "content": turn.get("reply", "")})
-            called.append([need[0] for need in reversed(needs)])
+            called.append([need[0] for need in reversed(list_needs(turn))])
+
+
+def list_needs(turn: Labels) -> list[list[str]]:
+    """Return the sets of equal tools of which a turn needs one each."""
+    return [[need] if isinstance(need, str) else need for need in turn["needs"]]
+
+
+def build_request(labels: Labels, conversation: ToolsetConversation) -> ToolsetRequest:
+    """Return the request for the tools of a turn."""
+    context = UserContext(labels["context"]["type"], entity_type=labels["context"].get("entity_type", ""))
+    return ToolsetRequest(FULL_VISIBILITY, context, conversation=conversation)
 
 
 @cache
@@ -124,32 +150,29 @@ def build_labelled_catalog(services: tuple[str, ...] = ()) -> Catalog:
 
 
 def _replay_turn(
-    labels: dict[str, Any],
-    turn: dict[str, Any],
-    needs: Sequence[Sequence[str]],
-    conversation: ToolsetConversation,
-    catalog: Catalog,
+    labels: Labels, turn: Labels, request: ToolsetRequest, catalog: Catalog, model: TurnModel | None
 ) -> SelectedTurn:
-    context = UserContext(labels["context"]["type"], entity_type=labels["context"].get("entity_type", ""))
-    request = ToolsetRequest(FULL_VISIBILITY, context, conversation=conversation)
     started = time.perf_counter()
     pool = candidates.list_candidates(catalog, request)
-    plan = heuristics.plan_selection(request, pool, catalog)
-    chosen = selector.compose_selection(plan, pool, catalog, request, max_tokens=MAX_TOKENS).ops
+    plan = heuristics.plan_selection(request, pool, catalog, model)
+    result = selector.compose_selection(plan, pool, catalog, request, max_tokens=MAX_TOKENS)
     milliseconds = (time.perf_counter() - started) * 1_000
-    context_tools, context_tokens = _measure_context(tuple(labels.get("services", ())), context)
+    chosen, needs = result.ops, list_needs(turn)
+    context_tools, context_tokens = _measure_context(tuple(labels.get("services", ())), request.context)
     return SelectedTurn(
-        message=turn["message"] or f"({conversation.message})",
+        conversation=labels["conversation"],
+        message=turn["message"] or f"({request.message})",
         split=labels["split"],
         language=labels.get("language", "en"),
         intent=turn["intent"],
         is_elliptic=turn.get("elliptic", False),
         tools=len(chosen),
         writes=sum(op.is_write for op in chosen),
-        tokens=_count_tokens(chosen, catalog),
+        tokens=_count_tokens(chosen, catalog, brief=result.optional),
         context_tools=context_tools,
         context_tokens=context_tokens,
         missing=tuple(need[0] for need in _find_missing(needs, chosen)),
+        is_whole=not _find_missing(needs, [op for op in chosen if op.tool_name in result.required]),
         escalations=_count_escalations(needs, chosen, catalog, request),
         milliseconds=milliseconds,
     )
@@ -163,8 +186,9 @@ def _measure_context(services: tuple[str, ...], context: UserContext) -> tuple[i
     return len(ops), _count_tokens(ops, catalog)
 
 
-def _count_tokens(ops: Sequence[CatalogOp], catalog: Catalog) -> int:
-    return sum(token_budget.count_json(rendering.to_openai(tool)) for tool in legacy.show_ops(catalog, ops).tools)
+def _count_tokens(ops: Sequence[CatalogOp], catalog: Catalog, *, brief: Collection[str] = ()) -> int:
+    tools = legacy.show_ops(catalog, ops, brief=brief).tools
+    return sum(token_budget.count_json(rendering.to_openai(tool)) for tool in tools)
 
 
 def _find_missing(needs: Sequence[Sequence[str]], ops: Sequence[CatalogOp]) -> list[Sequence[str]]:

@@ -535,7 +535,7 @@ GATEWAY_SPOOL_MAX_BYTES = env.read_number("GATEWAY_SPOOL_MAX_BYTES", default=500
 
 # Releases that a process holds in memory, including the live one.
 GATEWAY_RELEASES_KEPT = env.read_number("GATEWAY_RELEASES_KEPT", default=4, least=2)
-GATEWAY_SELECTION_TOKENS = env.read_number("GATEWAY_SELECTION_TOKENS", default=3_500, least=500)
+GATEWAY_SELECTION_TOKENS = env.read_number("GATEWAY_SELECTION_TOKENS", default=2_450, least=500)
 
 # Days that daily figures are stored, and the price of a million input tokens in US dollars.
 GATEWAY_FIGURES_DAYS = env.read_number("GATEWAY_FIGURES_DAYS", default=400, least=7, most=env.MAX_DAYS)

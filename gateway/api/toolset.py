@@ -31,8 +31,7 @@ from gateway.toolset.conversation import MESSAGE_SCHEMA, ROW_SCHEMA, build_conve
 from gateway.toolset.escalation import ESCALATE_SCHEMA
 from gateway.toolset.feedback import FEEDBACK_SCHEMA
 from gateway.toolset.selection.candidates import ToolCategory
-from gateway.toolset.selection.heuristics import SelectionMode
-from gateway.toolset.selection.message_intent import Intent
+from gateway.toolset.selection.heuristics import Intent, SelectionMode
 from gateway.toolset.service import TOOLSET_SCHEMA
 from gateway.toolset.telemetry import TELEMETRY_SCHEMA
 

@@ -1,7 +1,7 @@
 """escalate: a wider toolset for a turn whose model called a tool that it was not shown."""
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from analytics.events import event_log
@@ -68,8 +68,9 @@ def escalate_toolset(
     step = toolset.legacy.step + 1
     before = _list_shown_ops(toolset, caller, catalog)
     ops = widen_toolset(before, op, catalog, ToolsetRequest.of_caller(caller))
-    shown = legacy_selection.show_ops(ops, toolset.legacy.format, catalog)
-    selected = _describe(shown, before, step, toolset.legacy)
+    brief = {*toolset.legacy.selection.get("optional", ())} - {op.tool_name}
+    shown = legacy_selection.show_ops(ops, toolset.legacy.format, catalog, brief=brief)
+    selected = _describe(shown, before, brief, step, toolset.legacy)
     event_log.enqueue_event(
         call_events.build_event(
             OperationEvent.Type.ESCALATE,
@@ -129,14 +130,15 @@ def widen_toolset(
 
 
 def _describe(
-    shown: BuiltToolset, before: Sequence[CatalogOp], step: int, legacy_tools: LegacyTools
+    shown: BuiltToolset, before: Sequence[CatalogOp], brief: Collection[str], step: int, legacy_tools: LegacyTools
 ) -> SelectedToolset:
     known = {op.tool_name for op in before}
     selection = {
         **legacy_tools.selection,
         "step": step,
         "count": len(shown.tools),
-        "optional": list(shown.ops),
+        "required": [name for name in shown.ops if name not in brief],
+        "optional": [name for name in shown.ops if name in brief],
         "added": [name for name in shown.ops if name not in known],
     }
     return SelectedToolset(shown, selection)

@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Hashable, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -60,9 +60,9 @@ def select_dynamically(request: ToolsetRequest, format: str, catalog: Catalog, *
     return SelectedToolset(toolset, selection | _describe_left_out(toolset))
 
 
-def show_ops(ops: Sequence[CatalogOp], format: str, catalog: Catalog) -> BuiltToolset:
-    """Return some ops as a toolset of the legacy surface."""
-    return rendering.render_toolset(Surface.LEGACY, format, catalog, legacy.show_ops(catalog, ops))
+def show_ops(ops: Sequence[CatalogOp], format: str, catalog: Catalog, *, brief: Collection[str] = ()) -> BuiltToolset:
+    """Return some ops as a toolset of the legacy surface; those named in `brief` with their brief definitions."""
+    return rendering.render_toolset(Surface.LEGACY, format, catalog, legacy.show_ops(catalog, ops, brief=brief))
 
 
 def _select_for_message(
@@ -71,7 +71,7 @@ def _select_for_message(
     pool = candidates.list_candidates(catalog, request)
     plan = analyzer.analyze(request, pool, catalog, turn=turn)
     result = selector.compose_selection(plan, pool, catalog, request, max_tokens=settings.GATEWAY_SELECTION_TOKENS)
-    toolset = show_ops(result.ops, format, catalog)
+    toolset = show_ops(result.ops, format, catalog, brief=result.optional)
     latency = {"latency_ms": round((time.perf_counter() - started) * 1000, 1)}
     return SelectedToolset(toolset, result.describe() | latency | _describe_left_out(toolset))
 

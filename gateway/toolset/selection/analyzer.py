@@ -18,8 +18,7 @@ from gateway.contracts.validation import find_field_errors
 from gateway.toolset.conversation import EMPTY_CONVERSATION
 from gateway.toolset.selection import heuristics
 from gateway.toolset.selection.candidates import ToolCategory
-from gateway.toolset.selection.heuristics import PLAN_SCHEMA, SelectionMode, SelectionPlan
-from gateway.toolset.selection.message_intent import Intent
+from gateway.toolset.selection.heuristics import PLAN_SCHEMA, Intent, SelectionMode, SelectionPlan
 from gateway.toolset.shown_tools import ToolsetRequest
 from registry.catalog.model import Catalog, CatalogOp
 from registry.jsonschema.validator import SchemaValidator

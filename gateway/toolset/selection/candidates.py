@@ -119,12 +119,3 @@ def asks_for_web(message: str) -> bool:
 def asks_for_product(message: str) -> bool:
     """Whether a message may ask what the product is or can do, or names it."""
     return ASKS_PRODUCT.search(message) is not None or not PRODUCT_NAMES.isdisjoint(_WORD.findall(message.lower()))
-
-
-def list_asked_categories(message: str, *, is_write: bool) -> set[ToolCategory]:
-    """Return the categories that a message asks for, of those that are shown only then."""
-    asked = {
-        ToolCategory.WEB: asks_for_web(message),
-        ToolCategory.PRODUCT_HELP: not is_write and asks_for_product(message),
-    }
-    return {category for category, is_asked in asked.items() if is_asked}

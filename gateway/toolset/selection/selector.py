@@ -14,15 +14,12 @@ from gateway.toolset.selection.candidates import (
     asks_for_web,
     get_category,
 )
-from gateway.toolset.selection.heuristics import SelectionPlan
-from gateway.toolset.selection.message_intent import Intent
+from gateway.toolset.selection.heuristics import Intent, SelectionMode, SelectionPlan
 from gateway.toolset.shown_ops import READ_ONLY_CONTEXTS, TypedTools
 from gateway.toolset.shown_tools import ToolsetRequest
 from registry.catalog.model import Catalog, CatalogOp
 
-LOW_CONFIDENCE = 0.6  # below it, every candidate that the intent allows may be shown
-# Tokens of the tools that a plan of higher confidence shows, besides required ones.
-SURE_TOKENS, SURE_READ_TOKENS = 2_700, 2_000
+LOW_CONFIDENCE = 0.6  # of a language model; below it, every candidate that the intent allows may be shown
 MAX_REMOVED = 20  # names that are reported; the rest is a count
 MAX_DROPPED = 10  # names that are reported
 MAX_NAME = 40  # characters of such a name: a model made it up
@@ -63,7 +60,7 @@ class ToolSelectionResult:
 def compose_selection(
     plan: SelectionPlan, candidates: Sequence[CatalogOp], catalog: Catalog, request: ToolsetRequest, *, max_tokens: int
 ) -> ToolSelectionResult:
-    """Return the selection for a plan: its required tools, then optional ones that fit `max_tokens`."""
+    """Return the selection for a plan: its required tools, then the optional ones that fit `max_tokens` in brief."""
     view = catalog.view_for(request.visibility)
     pool = {op.op for op in candidates}
     required, dropped = _resolve_names(plan.required_tools, catalog, view.ops)
@@ -73,8 +70,7 @@ def compose_selection(
     required = _drop_repeated([*creation, *required])
     required_paths = {op.op for op in required}
     optional, unknown = _resolve_names(plan.optional_tools, catalog, view.ops)
-    is_sure = plan.confidence >= LOW_CONFIDENCE
-    if not is_sure:
+    if plan.mode == SelectionMode.LLM and plan.confidence < LOW_CONFIDENCE:
         optional += candidates
     wanted = [
         op
@@ -82,8 +78,6 @@ def compose_selection(
         if op.op not in required_paths and _is_allowed(op, plan, request.message) and _suits_context(op, request)
     ]
     usable, _ = shown_ops.split_refused(catalog, wanted)
-    if is_sure:
-        max_tokens = min(max_tokens, SURE_READ_TOKENS if plan.intent == Intent.READ else SURE_TOKENS)
     chosen = _fit_budget(required, usable, catalog, max_tokens)
     shown = [*required, *chosen][: shown_ops.MAX_TOOLS]
     names = {op.tool_name for op in shown}
@@ -144,11 +138,12 @@ def _suits_context(op: CatalogOp, request: ToolsetRequest) -> bool:
 def _fit_budget(
     required: Sequence[CatalogOp], optional: Sequence[CatalogOp], catalog: Catalog, max_tokens: int
 ) -> list[CatalogOp]:
+    """Return the optional ops whose brief definitions fit beside the whole ones of the required ops."""
     tools = TypedTools.of(catalog)
     tokens_left = max_tokens - sum(tools[op.op].tokens for op in required)
     chosen = []
     for op in optional:
-        cost = tools[op.op].tokens
+        cost = tools[op.op].brief_tokens
         if cost <= tokens_left:
             chosen.append(op)
             tokens_left -= cost

@@ -154,7 +154,7 @@ INVALID = [
     ("GATEWAY_CONTENT_DAYS", "٣", "is '٣'; set it to a whole number from 0 to 36500, such as 30."),
     ("GATEWAY_SPOOL_FOLDER", "/dev/null/spool", "is '/dev/null/spool', which cannot be made (Not a directory)"),
     ("GATEWAY_SPOOL_MAX_BYTES", "1GB", "is '1GB'; set it to a whole number from 0 to 2147483647, such as 500000000."),
-    ("GATEWAY_SELECTION_TOKENS", "9", "is '9'; set it to a whole number from 500 to 2147483647, such as 3500."),
+    ("GATEWAY_SELECTION_TOKENS", "9", "is '9'; set it to a whole number from 500 to 2147483647, such as 2450."),
     ("GATEWAY_RELEASES_KEPT", "1", "is '1'; set it to a whole number from 2 to 2147483647, such as 4."),
     ("AGENTIC_CHAT_TOOL_GATEWAY", "enabled", "is 'enabled'; set it to true or false."),
     ("GATEWAY_METRICS_TOKEN", "hunter2", "is too short; set it to 32 or more random characters"),

@@ -9,8 +9,7 @@ from gateway.access.request_context import UserContext
 from gateway.toolset.conversation import ToolsetConversation
 from gateway.toolset.selection import candidates, heuristics, selector
 from gateway.toolset.selection.candidates import ToolCategory, get_category
-from gateway.toolset.selection.heuristics import SelectionMode, SelectionPlan
-from gateway.toolset.selection.message_intent import Intent, detect_message_intent
+from gateway.toolset.selection.heuristics import Intent, SelectionMode, SelectionPlan
 from gateway.toolset.shown_tools import ToolsetRequest
 from registry.catalog.builder import build_catalog
 from registry.catalog.model import FULL_VISIBILITY, Catalog, Visibility
@@ -56,30 +55,69 @@ def build_plan(**fields: Any) -> SelectionPlan:
     return SelectionPlan(**defaults | fields)
 
 
+def plan(catalog: Catalog, message: str, *earlier: str, recent_tools: tuple[str, ...] = ()) -> SelectionPlan:
+    messages = tuple((("user", "assistant")[at % 2], text) for at, text in enumerate(earlier))
+    conversation = ToolsetConversation(message, messages, recent_tools)
+    request = ToolsetRequest(FULL_VISIBILITY, UserContext("project"), conversation=conversation)
+    return heuristics.plan_selection(request, candidates.list_candidates(catalog, request), catalog)
+
+
 @pytest.mark.parametrize(
-    ("message", "intent"),
+    ("message", "is_read"),
     [
-        ("What is overdue?", Intent.READ),
-        ("Show me the risks and list the milestones", Intent.READ),
-        ("Delete the old plan", Intent.WRITE),
-        ("Which tasks are blocked? Create one for the plumber.", Intent.MIXED),
-        ("get rid of the second one", Intent.WRITE),  # "get" alone would read
-        ("What are my open tasks in this project?", Intent.READ),  # "open" is no verb here
-        ("Find two hours on Thursday and book them", Intent.MIXED),
-        ("Can you move it to Friday?", Intent.WRITE),
-        ("thanks, that's perfect!", Intent.READ),
-        ("Welche Aufgaben sind überfällig?", Intent.READ),
-        ("Markiere die erste als erledigt", Intent.WRITE),
-        ("Quelles sont les tâches en retard ?", Intent.READ),
-        ("supprime la deuxième", Intent.WRITE),
-        ("¿Qué riesgos hay?", Intent.READ),
-        ("añade una tarea para comprar pan", Intent.WRITE),
-        ("Hvilke oppgaver er forsinket?", Intent.READ),  # of an unknown language, reads are shown
-        ("and this one too", Intent.MIXED),
+        ("What is overdue?", True),
+        ("Show me the risks and list the milestones", True),
+        ("Delete the old plan", False),
+        ("Which tasks are blocked? Create one for the plumber.", False),
+        ("get rid of the second one", False),  # "get" alone would read
+        ("What are my open tasks in this project?", True),  # "open" is no verb here
+        ("Find two hours on Thursday and book them", False),
+        ("Can you move it to Friday?", False),
+        ("what did we agree on, it must be in some note", True),
+        ("no need for the raffle any more", False),
+        ("thanks, that's perfect!", True),
+        ("Welche Aufgaben sind überfällig?", True),
+        ("Markiere die erste als erledigt", False),
+        ("Quelles sont les tâches en retard ?", True),
+        ("supprime la deuxième", False),
+        ("¿Qué riesgos hay?", True),
+        ("añade una tarea para comprar pan", False),
     ],
 )
-def test_intent_of_a_message(message: str, intent: Intent) -> None:
-    assert detect_message_intent(message).intent == intent
+def test_intent_of_a_message(catalog: Catalog, message: str, is_read: bool) -> None:
+    assert (plan(catalog, message).intent == Intent.READ) == is_read
+
+
+@pytest.mark.parametrize(
+    ("message", "asked", "question"),
+    [
+        ("yes do", "Delete the rain risk", "Shall I delete it?"),
+        ("ja, kann weg", "Lösch das Risiko Regen", "Soll ich es löschen?"),
+        ("oui oui", "supprime le risque", "Je supprime ?"),
+        ("claro que sí", "borra el riesgo", "¿Lo elimino?"),
+    ],
+)
+def test_answer_to_a_question_continues_the_request_before(
+    catalog: Catalog, message: str, asked: str, question: str
+) -> None:
+    answered = plan(catalog, message, asked, question, recent_tools=("search_onto_risks", "delete_onto_risk"))
+
+    assert answered.intent != Intent.READ
+    assert "delete_onto_risk" in answered.required_tools
+
+
+@pytest.mark.parametrize("message", ["he prefers 4", "no, only the morning", "thursday after all", "15, sorry"])
+def test_statement_after_a_change_corrects_it(catalog: Catalog, message: str) -> None:
+    corrected = plan(catalog, message, "Add a call with Jon", "Added.", recent_tools=("create_calendar_event",))
+
+    assert "update_calendar_event" in corrected.required_tools
+
+
+@pytest.mark.parametrize("message", ["what else is on that day?", "show me the others", "thanks, very kind"])
+def test_question_and_thanks_after_a_change_only_read(catalog: Catalog, message: str) -> None:
+    asked = plan(catalog, message, "Add a call with Jon", "Added.", recent_tools=("create_calendar_event",))
+
+    assert asked.intent == Intent.READ
 
 
 def test_read_shows_no_writes(catalog: Catalog) -> None:
@@ -158,7 +196,10 @@ def test_selection_stays_within_its_budget_but_keeps_what_is_required(catalog: C
     small = select(catalog, "Which tasks are overdue?", max_tokens=1_500)
     plan = build_plan(required_tools=("create_onto_project",))
 
-    assert sum(tools[op.op].tokens for op in small.ops) <= 1_500
+    whole = sum(tools[op.op].tokens for op in small.ops if op.tool_name in small.required)
+    brief = sum(tools[op.op].brief_tokens for op in small.ops if op.tool_name in small.optional)
+    assert brief
+    assert whole + brief <= 1_500
     assert select(catalog, "x", plan=plan, max_tokens=500).required == ("create_onto_project",)
 
 

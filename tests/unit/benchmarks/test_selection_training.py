@@ -1,0 +1,43 @@
+"""The model of turns learns from labelled conversations, and the shipped one is made from those in the repository."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.apps import apps
+
+from benchmarks import selection, selection_training
+from gateway.toolset.selection.turn_model import PATH, TurnModel
+
+if not apps.is_installed("workspace"):
+    pytest.skip("by design: selects among the workspace's ops", allow_module_level=True)
+
+
+def build_line(name: str, message: str, need: str, intent: str) -> str:
+    turn: dict[str, Any] = {"message": message, "needs": [need], "intent": intent}
+    return json.dumps({"conversation": name, "split": "dev", "context": {"type": "project"}, "turns": [turn]})
+
+
+LINES = [
+    *(build_line(f"a{at}", f"blorp the {word}", "delete_onto_risk", "write") for at, word in enumerate("xyzuvw")),
+    *(build_line(f"a{at}", f"quib the {word}", "list_onto_goals", "read") for at, word in enumerate("xyzuvw")),
+]
+
+
+def test_model_learns_what_unknown_words_mean_and_is_the_same_from_a_file(tmp_path: Path) -> None:
+    model = selection_training.train(list(selection_training.read_training_turns(LINES)))
+    model.save(tmp_path / "model.npz", selection_training.compute_digest(LINES))
+
+    held_out = [build_line("b1", "blorp that", "delete_onto_risk", "write"), build_line("b2", "quib it", "x", "read")]
+    write, read = selection.replay_conversations(held_out, TurnModel.load(tmp_path / "model.npz"))
+
+    assert write.is_complete
+    assert write.writes
+    assert read.writes == 0
+
+
+def test_shipped_model_is_trained_on_the_labelled_conversations() -> None:
+    digest = selection_training.compute_digest(selection_training.read_lines())
+
+    assert TurnModel.read_digest(PATH) == digest  # else run: manage.py train_selection
