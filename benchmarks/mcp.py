@@ -48,7 +48,7 @@ def measure_litellm(lab: Lab) -> list[BenchmarkFigure]:
 
 def _compare_with_proxy(name: str, peer: Peer, lab: Lab) -> list[BenchmarkFigure]:
     peer.require()
-    with _serve_proxy(lab) as gateway:
+    with _serve_proxy(lab, name) as gateway:
         return compare_with_peer(name, peer, gateway.service, gateway.address, gateway.call, answer=notes_server.AUTHOR)
 
 
@@ -59,9 +59,9 @@ def build_exec_call(prepared: PreparedDatabase, op: str, args: dict[str, Any]) -
 
 
 @contextmanager
-def _serve_proxy(lab: Lab) -> Iterator[ConnectedMcpGateway]:
-    """Serve the MCP server, and the gateway with a connection to it."""
-    prepared = lab.get_empty_sqlite("mcp-proxy")
+def _serve_proxy(lab: Lab, name: str) -> Iterator[ConnectedMcpGateway]:
+    """Serve the MCP server, and the gateway with a connection to it, on a database with this name."""
+    prepared = lab.get_empty_sqlite(name)
     with servers.run_server(notes_server.ARGUMENTS, {}, probe="/") as upstream:
         service = f"http://{upstream.address[0]}:{upstream.address[1]}{notes_server.PATH}"
         op = lab.connect_mcp_server(prepared, service)

@@ -126,10 +126,10 @@ class Spool(Generic[Item]):
         folder = Path(settings.GATEWAY_SPOOL_FOLDER)
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         path = folder / f"{self._name}-{time.time_ns()}-{os.getpid()}"
-        file = os.open(path, OPEN_FLAGS | os.O_CREAT | os.O_EXCL, 0o600)
-        if not _lock(file):  # another process takes it for one that was left
-            os.close(file)
-            raise OSError(errno.EAGAIN, "the new file is in use")
+        unlocked = path.with_name(f".{path.name}")  # no process takes it for one that was left
+        file = os.open(unlocked, OPEN_FLAGS | os.O_CREAT | os.O_EXCL, 0o600)
+        fcntl.flock(file, fcntl.LOCK_EX)
+        unlocked.rename(path)
         return path, file
 
     def _read_chunk(self, position: int) -> bytes:

@@ -1,3 +1,4 @@
+import fcntl
 import os
 import stat
 from multiprocessing import get_context
@@ -114,6 +115,22 @@ def test_files_of_dead_processes_are_taken_over_oldest_first() -> None:
     assert read_all(heir) == [5]
     assert not heir.adopt()
     assert read_all(living) == [100]
+
+
+def test_new_file_is_not_taken_over_before_it_is_locked(monkeypatch: pytest.MonkeyPatch) -> None:
+    spool, heir, lock = create_spool(), create_spool(), fcntl.flock
+    taken = []
+
+    def adopt_and_lock(file: int, operation: int) -> None:
+        monkeypatch.setattr(fcntl, "flock", lock)
+        taken.append(heir.adopt())
+        lock(file, operation)
+
+    monkeypatch.setattr(fcntl, "flock", adopt_and_lock)
+    spool.append([1])
+
+    assert taken == [False]
+    assert read_all(spool) == [1]
 
 
 def test_line_that_was_cut_off_is_left_out(folder: Path) -> None:
