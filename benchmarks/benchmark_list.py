@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 
-from benchmarks import chat, connect, mcp, measures, rollup_cpu
+from benchmarks import chat, connect, loaded_search, mcp, measures, rollup_cpu
 from benchmarks.experiments import chance, harm
 from benchmarks.figures import BenchmarkFigure
 from benchmarks.lab import Lab
@@ -101,6 +101,7 @@ BENCHMARKS = (
     Benchmark(tuple(f"experiments.doubling.{rate}" for rate in ("20", "10", "5")), harm.measure_doubling),
     Benchmark(("experiments.split.found", "experiments.split.blamed"), harm.measure_split),
     Benchmark(("experiments.judge.s",), harm.measure_judge_arms),
+    Benchmark(("search.loaded.p95_ms",), loaded_search.measure_loaded_search),
     Benchmark(("console.ops.s", "console.review.s"), measures.measure_admin_pages),
     *(
         Benchmark(tuple(figure.format(name) for figure in SIZE_FIGURES), partial(measures.measure_size, number=number))

@@ -302,10 +302,7 @@ def measure_size(lab: Lab, number: int) -> Iterator[BenchmarkFigure]:
             yield figures.build_median_figure(
                 f"{call}.{name}.p50_ms", rounds, "ms", f"over HTTP, concurrency 1; {setup}"
             )
-        requests = [
-            prepared.build_help_request(query=f"{op['action']} {op['entity'].replace('_', ' ')}")
-            for op in timing.sample_ops(prepared)
-        ]
+        requests = timing.build_searches(prepared)
         load.run_load(gateway.address, requests, connections=timing.CONNECTIONS)
         rounds = [
             compute_percentile(load.run_load(gateway.address, requests * 2).latencies, 95) for _ in range(SHORT_ROUNDS)

@@ -76,6 +76,14 @@ def build_exec_requests(prepared: PreparedDatabase, sample: int = SAMPLE) -> lis
     return [prepared.build_exec_request(op["op"], op["examples"][0]["args"]) for op in read]
 
 
+def build_searches(prepared: PreparedDatabase) -> list[bytes]:
+    """Return help with queries of about three words."""
+    return [
+        prepared.build_help_request(query=f"{op['action']} {op['entity'].replace('_', ' ')}")
+        for op in sample_ops(prepared)
+    ]
+
+
 def sample_ops(prepared: PreparedDatabase, sample: int = SAMPLE) -> list[OpEntry]:
     """Return some ops, evenly spread over the catalog of a database; all if it has fewer."""
     return synthetic.build_ops(prepared.ops)[:: max(1, prepared.ops // sample)]
