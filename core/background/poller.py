@@ -38,6 +38,7 @@ _failing: set[str] = set()  # names of functions; a failure is logged when it be
 _rounds: dict[PollerThread, float] = {}  # when each thread last called all of its functions
 _version: int | None = None  # of what is in memory; None: unknown
 _refreshed_at = 0.0  # on the monotonic clock
+_has_refreshed = threading.Event()  # since releases were last loaded
 _background_threads: WeakSet[threading.Thread] = WeakSet()
 _lock = threading.Lock()
 Row = tuple[Any, ...]
@@ -60,7 +61,7 @@ def refresh_if_changed() -> None:
     """Call the refreshed functions if the state version has changed, or the last time is long ago.
 
     Takes one query if nothing changed. If one of them fails, all are called at the next poll. They are also called if
-    the version cannot be read, because migrations have not run: better too often than not at all.
+    there is no version, or it cannot be read, because migrations have not run: better too often than not at all.
     """
     global _version, _refreshed_at
     try:
@@ -69,11 +70,12 @@ def refresh_if_changed() -> None:
         _version = None
         _call_all(manifest.get().refreshed)
         raise
-    if version == _version and time.monotonic() - _refreshed_at < MAX_AGE:
+    if version is not None and version == _version and time.monotonic() - _refreshed_at < MAX_AGE:
         return
     _version = None
     if _call_all(manifest.get().refreshed):
         _version, _refreshed_at = version, time.monotonic()
+    _has_refreshed.set()
 
 
 def start(names: Collection[PollerThread] = tuple(PollerThread)) -> None:
@@ -107,7 +109,12 @@ def poll(name: PollerThread) -> None:
 
 
 def _run_loop(name: PollerThread, end: threading.Event) -> None:
-    while not end.wait(INTERVAL):
+    while not end.is_set():
+        if name == PollerThread.RELEASES:  # as soon as it is known which is live, not up to half a second later
+            _has_refreshed.wait(INTERVAL)
+            _has_refreshed.clear()
+        elif end.wait(INTERVAL):
+            return
         poll(name)
         _rounds[name] = time.time()
         if name != PollerThread.MEMORY:  # which keeps its connection, so that it never waits for one of the pool

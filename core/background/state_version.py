@@ -8,13 +8,15 @@ On PostgreSQL the triggers wait for the commit, so that two long transactions do
 is that of the transaction. SQLite has one writer, and counts.
 
 The triggers are installed after each `migrate`, because SQLite loses those of a table that a migration builds again.
+While they are missing, there is no number, and processes read their rows at each poll.
 """
 
 import hashlib
+import time
 from collections.abc import Iterator
 
 from django.apps import apps
-from django.db import connection, connections
+from django.db import connection, connections, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from core import manifest
@@ -23,8 +25,10 @@ from core.manifest import WatchedModel
 TABLE = "core_state_version"
 PREFIX = "core_state_version_"  # of triggers
 _SELECT = f"SELECT number FROM {TABLE}"  # noqa: S608 - no value is in the text
+# pg_restore has an empty search path, also when it only adds rows to tables that have triggers.
 _FUNCTION = f"""
-CREATE OR REPLACE FUNCTION core_change_state_version() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION core_change_state_version() RETURNS trigger
+LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 BEGIN
     UPDATE {TABLE} SET number = txid_current() WHERE number <> txid_current();
     RETURN NULL;
@@ -32,11 +36,12 @@ END $$
 """  # noqa: S608 - no value is in the text
 
 
-def read() -> int:
-    """Return the number. Takes one query."""
+def read() -> int | None:
+    """Return the number, or None while triggers are missing. Takes one query."""
     with connection.cursor() as cursor:
         cursor.execute(_SELECT)
-        return int(cursor.fetchone()[0])
+        row = cursor.fetchone()
+    return None if row is None else int(row[0])
 
 
 def install(*, using: str, **_: object) -> None:
@@ -52,26 +57,30 @@ def install(*, using: str, **_: object) -> None:
     with database.cursor() as cursor:
         if TABLE not in tables:
             cursor.execute(f"CREATE TABLE {TABLE} (number bigint NOT NULL)")
-            cursor.execute(f"INSERT INTO {TABLE} VALUES (0)")  # noqa: S608 - no value is in the text
-        for name, table in existing.items():
-            if name not in statements:
-                _drop_trigger(name, table, database)
         missing = statements.keys() - existing.keys()
         if missing and database.vendor == "postgresql":
             cursor.execute(_FUNCTION)
         for name in sorted(missing):
             cursor.execute(statements[name])
+        for name in existing.keys() - statements.keys():  # afterwards, so that no change is missed meanwhile
+            _drop_trigger(name, existing[name], database)
+        cursor.execute(_SELECT)
+        if cursor.fetchone() is None:  # the time, since a process may remember an earlier number
+            cursor.execute(f"INSERT INTO {TABLE} VALUES (%s)", [int(time.time())])  # noqa: S608 - the name is ours
 
 
 def remove_before_migrations(*, using: str, plan: list[object], **_: object) -> None:
     """Drop the triggers if migrations will run. A receiver of `pre_migrate`.
 
-    SQLite refuses to drop a column that a trigger names. Until `install`, processes read their rows every 30 seconds.
+    SQLite refuses to drop a column that a trigger names. The number is removed with them, so that processes see every
+    change also if a migration fails and `install` is not called.
     """
     database = connections[using]
-    if plan and database.vendor == "sqlite":
-        for name, table in _find_triggers(database).items():
-            _drop_trigger(name, table, database)
+    if plan and database.vendor == "sqlite" and (triggers := _find_triggers(database)):
+        with transaction.atomic(using=using), database.cursor() as cursor:
+            cursor.execute(f"DELETE FROM {TABLE}")  # noqa: S608 - no value is in the text
+            for name, table in triggers.items():
+                _drop_trigger(name, table, database)
 
 
 def _build_triggers(watched: WatchedModel, database: BaseDatabaseWrapper) -> Iterator[tuple[str, str]]:

@@ -22,6 +22,7 @@ from analytics.events.models import OperationEvent
 from benchmarks.load import build_request, get_response_length
 from tests.support.servers import applying_upstream
 from tests.support.servers import postgres as postgresql
+from tests.support.servers.applying_upstream import ApplyingUpstream
 from tests.support.servers.environment import build_environment
 from tests.support.servers.postgres import Postgres, needs_postgres, set_database_down
 from tests.support.servers.processes import Server, eventually, kill_process, run_server
@@ -167,13 +168,22 @@ def outage(store: Store) -> Iterator[None]:
             set_database_down(store, False)
 
 
+@pytest.fixture
+def upstream() -> Iterator[ApplyingUpstream]:
+    with applying_upstream.run_upstream() as upstream:
+        yield upstream
+
+
 @pytest.mark.both_databases
 def test_events_survive_an_outage_and_the_death_of_a_process(
-    serve: Callable[..., Server], store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    serve: Callable[..., Server],
+    upstream: ApplyingUpstream,
+    store: Store,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     folder = tmp_path / "spool"
     with ExitStack() as stack:
-        upstream = stack.enter_context(applying_upstream.run_upstream())
         publish_ops(build_read(), base_url=upstream.url)
         server = serve()
         callers = stack.enter_context(calling(server, build_exec(server, READ, order_id="7")))
@@ -201,10 +211,10 @@ WAYS: dict[str, list[Callable[[Postgres], None]]] = {
 
 
 @pytest.fixture
-def pair(tmp_path: Path, set_up_store: Store) -> Iterator[Postgres]:
+def pair(tmp_path: Path, upstream: ApplyingUpstream, set_up_store: Store) -> Iterator[Postgres]:
     """A server with a synchronous standby: a commit is answered when both have it."""
     with postgresql.run_postgres() as postgres:
-        postgres.fill(build_environment(set_up_store, tmp_path) | {"DATABASE_URL": postgres.url})
+        postgres.fill(build_environment(set_up_store, tmp_path) | {"DATABASE_URL": postgres.url}, upstream.url)
         postgres.add_standby()
         yield postgres
 
@@ -224,7 +234,7 @@ def test_events_survive_a_server_that_is_gone_for_a_while_or_for_good(
 
     with run_server(environment=environment, key=pair.key) as server:
         go, come_back = WAYS[way]
-        with calling(server) as callers:
+        with calling(server, build_exec(server, READ, order_id="7")) as callers:
             wait_for_calls(callers)
             go(pair)
             began = time.monotonic()

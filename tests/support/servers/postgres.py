@@ -22,15 +22,19 @@ needs_postgres = pytest.mark.skipif(
 )
 
 SET_UP = """
+import sys
 import django
 django.setup()
 from django.db import connection
 from tests.support.servers.environment import make_key
 from tests.support.servers.stores import Store
+from tests.support.upstreams.http_upstream import build_read, publish_ops
 
 store = Store(connection.settings_dict["NAME"])
 store.migrate()
 store.set_up()
+for url in sys.argv[1:]:
+    publish_ops(build_read(), base_url=url)
 print(make_key())
 """
 
@@ -61,11 +65,11 @@ class Postgres:
         """Let the standby take over from the server that was stopped."""
         self._do("promote")
 
-    def fill(self, environment: dict[str, str]) -> None:
-        """Create and fill the database in a process with these variables."""
+    def fill(self, environment: dict[str, str], *upstream_urls: str) -> None:
+        """Create and fill the database in a process with these variables. Each service gets an op that reads."""
         with psycopg.connect(self._base, autocommit=True) as connected:
             connected.execute(f'CREATE DATABASE "{self._name}"')  # type: ignore[call-overload]
-        command = [sys.executable, "-c", SET_UP]
+        command = [sys.executable, "-c", SET_UP, *upstream_urls]
         done = subprocess.run(
             command, cwd=settings.BASE_DIR, env=environment, stdout=subprocess.PIPE, text=True, check=True
         )

@@ -4,6 +4,7 @@ import logging
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import pytest
 from django.db import OperationalError
@@ -83,16 +84,16 @@ def test_start_polls_at_once_and_starts_each_thread_once(monkeypatch: pytest.Mon
 
 
 @pytest.fixture
-def versions(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+def versions(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """The state version that each next poll reads."""
-    versions: list[int] = []
+    versions: list[Any] = []
     monkeypatch.setattr(poller.state_version, "read", lambda: versions.pop(0))
     monkeypatch.setattr(poller.time, "monotonic", lambda: 100.0)
     monkeypatch.setattr(manifest, "_collected", Manifest(refreshed=[run_first, run_last]))
     return versions
 
 
-def count_refreshes(versions: list[int], *read: int) -> list[int]:
+def count_refreshes(versions: list[Any], *read: int | None) -> list[int]:
     """Poll once for each version, and return how many functions each poll called."""
     counts = []
     versions.extend(read)
@@ -103,11 +104,11 @@ def count_refreshes(versions: list[int], *read: int) -> list[int]:
     return counts
 
 
-def test_memory_is_read_again_when_the_version_has_changed(versions: list[int]) -> None:
+def test_memory_is_read_again_when_the_version_has_changed(versions: list[Any]) -> None:
     assert count_refreshes(versions, 7, 7, 8, 8, 7) == [2, 0, 2, 0, 2]
 
 
-def test_memory_is_read_again_after_some_time(versions: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_is_read_again_after_some_time(versions: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
     assert count_refreshes(versions, 7, 7) == [2, 0]
 
     monkeypatch.setattr(poller.time, "monotonic", lambda: 100.0 + poller.MAX_AGE)
@@ -116,7 +117,7 @@ def test_memory_is_read_again_after_some_time(versions: list[int], monkeypatch: 
 
 
 def test_memory_is_read_again_until_every_function_has_worked(
-    versions: list[int], monkeypatch: pytest.MonkeyPatch
+    versions: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(manifest, "_collected", Manifest(refreshed=[fail, run_last]))
@@ -126,7 +127,7 @@ def test_memory_is_read_again_until_every_function_has_worked(
 
 
 def test_memory_is_read_at_each_poll_while_the_version_cannot_be_read(
-    versions: list[int], monkeypatch: pytest.MonkeyPatch
+    versions: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse() -> int:
         raise OperationalError("no such table: core_state_version")
@@ -140,6 +141,10 @@ def test_memory_is_read_at_each_poll_while_the_version_cannot_be_read(
 
     assert count_refreshes(versions, 7, 7) == [2, 0]
     assert not poller.is_failing()
+
+
+def test_memory_is_read_at_each_poll_while_there_is_no_version(versions: list[Any]) -> None:
+    assert count_refreshes(versions, None, None, 7, 7) == [2, 2, 2, 0]
 
 
 @contextmanager
@@ -171,3 +176,20 @@ def test_memory_is_refreshed_while_another_thread_waits(slow: PollerThread, monk
             eventually(lambda: len(calls) >= before + 3, within=60, what="refreshes")
         finally:
             go_on.set()
+
+
+def test_release_is_loaded_as_soon_as_memory_was_refreshed(monkeypatch: pytest.MonkeyPatch) -> None:
+    has_loaded, end = threading.Event(), threading.Event()
+    declared = Manifest(refreshed=[run_first], polled={PollerThread.RELEASES: [has_loaded.set]})
+    monkeypatch.setattr(manifest, "_collected", declared)
+    monkeypatch.setattr(poller.state_version, "read", lambda: 7)
+    monkeypatch.setattr(poller, "INTERVAL", 60.0)  # would be too long
+    thread = threading.Thread(target=poller._run_loop, args=[PollerThread.RELEASES, end])
+    thread.start()
+    try:
+        poller.poll(PollerThread.MEMORY)
+        assert has_loaded.wait(30)
+    finally:
+        end.set()
+        poller._has_refreshed.set()
+        thread.join()

@@ -140,6 +140,18 @@ def test_rolled_back_change_leaves_the_version() -> None:
     assert state_version.read() == before
 
 
+@pytest.mark.skipif("connection.vendor != 'postgresql'", reason="by design: SQLite has no search path")
+def test_change_by_pg_restore_changes_the_version() -> None:
+    create_switch()
+    before = state_version.read()
+
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SET LOCAL search_path = ''")
+        cursor.execute("UPDATE public.registry_switch SET is_off = false")
+
+    assert state_version.read() != before
+
+
 def list_triggers() -> set[str]:
     return set(state_version._find_triggers(connection))
 
@@ -172,14 +184,26 @@ def test_install_sends_no_statement_if_all_is_there() -> None:
     assert not [query for query in queries if not query["sql"].lstrip().upper().startswith(("SELECT", "PRAGMA"))]
 
 
+def test_there_is_no_version_without_its_row_until_migrations_have_run() -> None:
+    before = state_version.read()
+    with connection.cursor() as cursor:
+        cursor.execute(f"DELETE FROM {state_version.TABLE}")
+    without = state_version.read()
+
+    state_version.install(using="default")
+
+    assert without is None
+    assert state_version.read() not in (None, before)
+
+
 @pytest.mark.skipif("connection.vendor != 'sqlite'", reason="by design: PostgreSQL keeps them, and CASCADE drops them")
-def test_triggers_are_dropped_before_migrations_only() -> None:
+def test_triggers_and_version_are_dropped_before_migrations_only() -> None:
     before: Any = list_triggers()
 
     state_version.remove_before_migrations(using="default", plan=[])
     kept = list_triggers()
     state_version.remove_before_migrations(using="default", plan=["a migration"])
-    dropped = list_triggers()
+    dropped, version = list_triggers(), state_version.read()
     state_version.install(using="default")
 
-    assert (kept, dropped, list_triggers()) == (before, set(), before)
+    assert (kept, dropped, version, list_triggers()) == (before, set(), None, before)
