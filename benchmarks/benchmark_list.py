@@ -30,6 +30,7 @@ BENCHMARKS = (
     Benchmark(("scale.help.ratio", "scale.exec.ratio"), measures.measure_scale),
     Benchmark(("memory.worker.mb",), measures.measure_worker_memory),
     Benchmark(("idle.worker.cpu",), measures.measure_idle_cpu),
+    Benchmark(("poll.keys.ms",), measures.measure_polls),
     Benchmark(("idempotency.ms",), measures.measure_idempotency),
     Benchmark(("data_flow.call.ms",), measures.measure_data_flow),
     Benchmark(("spans.recorded.us", "spans.sampled.cpu"), measures.measure_spans),

@@ -38,6 +38,7 @@ GOALS = {
     "scale.exec.ratio": FigureGoal("≤", 1.2),
     "memory.worker.mb": FigureGoal("<", 180),
     "idle.worker.cpu": FigureGoal("<", 0.7),
+    "poll.keys.ms": FigureGoal("<", 1),
     "idempotency.ms": FigureGoal("<", 1),
     "data_flow.call.ms": FigureGoal("<", 1),
     "spans.recorded.us": FigureGoal("<", 50),

@@ -140,6 +140,10 @@ class Lab:
         """Roll up minutes of events by this many users; return the CPU seconds (see benchmarks.rollups)."""
         return self._run_command(prepared, "measure_rollups", str(users))
 
+    def measure_polls(self, prepared: PreparedDatabase, keys: int) -> dict[str, Any]:
+        """Verify this many keys in a process; return the times of its polls (see benchmarks.polls)."""
+        return self._run_command(prepared, "measure_polls", str(keys))
+
     def get_empty_sqlite(self, name: str) -> PreparedDatabase:
         """Return a separate SQLite database without synthetic ops, for a document to import."""
         return self._fill_once(f"{SQLITE}{self._folder / f'{name}.sqlite3'}", 0)

@@ -29,6 +29,7 @@ ADMIN_OPS, EDITED_OPS = 6_000, 50  # ops in the catalog for the console pages, a
 SLOW_READS = 32  # slow reads in a parallel batch
 BATCH_THREADS = 8  # per worker; the default of GATEWAY_BATCH_THREADS
 IDLE_WARM_UP_SECONDS, IDLE_SECONDS = 5, 30
+KEYS = 10_000  # in the memory of a process
 
 BARE_GET = "bare DRF GET of the same bytes, only CommonMiddleware, concurrency 16"
 BARE_POST = "bare DRF POST, only CommonMiddleware, concurrency 16"
@@ -176,6 +177,17 @@ def measure_idle_cpu(lab: Lab) -> list[BenchmarkFigure]:
     database = prepared.url.partition(":")[0]
     against = f"of a core, the busier of 2 workers over {seconds:g} s without a call, {database}"
     return [BenchmarkFigure("idle.worker.cpu", round(busiest / seconds * 100, 2), "%", against)]
+
+
+def measure_polls(lab: Lab) -> list[BenchmarkFigure]:
+    """Measure a poll of a process with many keys in memory. Nearly all polls find that nothing has changed."""
+    prepared = lab.get_postgres(MEDIUM) if lab.postgres_url else lab.get_sqlite(MEDIUM)
+    result = lab.measure_polls(prepared, shrink(KEYS))
+    database = prepared.url.partition(":")[0]
+    against = (
+        f"while nothing changes, {result['keys']:,} keys in memory; {result['after_change_ms']:.3g} after a change"
+    )
+    return [figures.build_median_figure("poll.keys.ms", result["unchanged_ms"], "ms", f"{against}; {database}")]
 
 
 def measure_idempotency(lab: Lab) -> list[BenchmarkFigure]:
