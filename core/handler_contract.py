@@ -6,7 +6,7 @@ sent: a value may be a secret.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime, tzinfo
 from typing import Any, Generic, TypeVar
 
@@ -129,7 +129,8 @@ class OpOutcome:
 
     `changed_ids` has the ids of the rows that a write changed: empty if it changed nothing, None if only the one row.
     `entity` and `action` say what the call was about if the op itself does not: the kind of a row that only its id
-    named, or that a create asked a question instead.
+    named, or that a create asked a question instead. `undo` has the args of the call of the upstream's `undo_tool` that
+    takes back this write.
     """
 
     result: dict[str, Any]
@@ -139,6 +140,7 @@ class OpOutcome:
     changed_ids: tuple[str, ...] | None = None
     entity: str = ""
     action: str = ""
+    undo: Mapping[str, Any] = field(default_factory=dict)
 
 
 Request = TypeVar("Request", bound=OpRequest)
@@ -199,6 +201,8 @@ class Lookups:
 class EmbeddedUpstream:
     """An upstream in this process: the name of its connection, its handlers by tool name, and what it can look up.
 
+    `undo_tool` is the tool that takes back one write, with the args that the outcome of the write has for it.
+
     If `transactional` is true, rolling back our transaction undoes what a handler did, so that a write, its idempotency
     record and its event commit together or not at all. If it is false, for example because a handler writes files,
     writes run like those of a remote upstream: a dry run ends after `prepare`, which refuses what `apply` would refuse,
@@ -209,3 +213,4 @@ class EmbeddedUpstream:
     handlers: Mapping[str, OpHandler[Any]]
     lookups: Lookups | None = None
     transactional: bool = True
+    undo_tool: str = ""

@@ -44,6 +44,7 @@ UPSTREAM = EmbeddedUpstream(
         find_date=row_finder.find_date,
         check_args=fields.check_args,
     ),
+    undo_tool="undo_onto_writes",
 )
 
 MANIFEST = Manifest(

@@ -166,6 +166,7 @@ COMPONENTS: dict[str, Any] = {
             "executed_op": TEXT,
             "operation": build_ref("Operation"),
             "next_cursor": TEXT,
+            "undo": OBJECT,
         },
         additionalProperties=True,
     ),

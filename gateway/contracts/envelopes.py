@@ -1,6 +1,7 @@
 """Envelopes: one shape for a success of exec, one for every error of the API."""
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NotRequired, TypedDict, Unpack, cast
@@ -40,6 +41,7 @@ class MoreMeta(TypedDict, total=False):
     executed_op: str | None  # if it is not the op of the envelope
     operation: dict[str, str]  # entity, action, entity_id, entity_name
     next_cursor: str | None
+    undo: Mapping[str, Any]  # args of the op that takes back the write
     replayed: bool
     original_trace_id: str
     rows: dict[str, int]  # of a loop in a batch: how many the list has (all), how many were chosen, how many ran

@@ -33,6 +33,7 @@ def build_success(
         executed_op=op.op if op.op != call.path else None,
         operation=operations.describe_outcome(op, valid.work.args, response),
         next_cursor=next_cursor or None,
+        undo={} if call.dry_run else response.undo,
     )
     envelope = envelopes.build_success(call.path, response.result, meta)
     return EnvelopeResponse(

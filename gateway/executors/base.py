@@ -1,7 +1,7 @@
 """The executor interface: how the gateway runs an op at one kind of connection."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple, Protocol
 
@@ -58,7 +58,7 @@ class UpstreamResponse:
 
     `changed_ids` has the ids of the rows that a write changed: empty if it changed nothing, None if only the one of
     `entity_id`. `progress` is the last progress that the upstream reported: {"done", "total"} in its own units, both
-    optional.
+    optional. `undo` has the args of the op that takes back a write, if the caller can run that op.
     """
 
     result: dict[str, Any]
@@ -71,6 +71,7 @@ class UpstreamResponse:
     progress: dict[str, float] | None = None
     has_selected_fields: bool = False  # whether the upstream knows `fields`, and answered only these
     is_table: bool = False  # whether result["text"] is CSV or the like, whose first record names the columns
+    undo: Mapping[str, Any] = field(default_factory=dict)
     can_continue: bool = True  # whether the same call gives the same answer again, so that a cursor can continue it
 
 

@@ -101,7 +101,15 @@ class InProcessExecutor:
             outcome.entity,
             outcome.action,
             has_selected_fields=handler.takes_fields,
+            undo=outcome.undo if outcome.undo and self._can_undo(work) else {},
         )
+
+    def _can_undo(self, work: UpstreamCall) -> bool:
+        """Return whether the caller sees the op that takes back a write of this upstream."""
+        op = work.catalog.find_op(self.upstream.undo_tool)
+        if op is None or op.connection != work.op.connection:
+            return False
+        return op.op in work.catalog.view_for(work.visibility).ops
 
 
 _executors: dict[str, InProcessExecutor] = {}  # by the name of the connection

@@ -31,11 +31,13 @@ def build_read_outline(answer: Mapping[str, Any], *, has_names: bool) -> str:
 
 
 def build_write_outline(answer: Mapping[str, Any], operation: Mapping[str, Any]) -> str:
-    """Return that a write was done, and the ids and names of all rows in its result."""
+    """Return that a write was done, the ids and names of all rows in its result, and how to undo it."""
     result = _outline(answer.get("result"), has_names=True)
     if not _find_row(answer.get("result")):
         return build_outcome(answer, operation)
-    return dump({**get_facts(answer), "result": result, "shown": DONE})
+    meta = answer.get("meta")
+    undo = {"meta": {"undo": meta["undo"]}} if isinstance(meta, Mapping) and meta.get("undo") else {}
+    return dump({**get_facts(answer), "result": result, **undo, "shown": DONE})
 
 
 def build_outcome(answer: Mapping[str, Any], operation: Mapping[str, Any]) -> str:

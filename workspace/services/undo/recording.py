@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from datetime import date, datetime, timedelta
 from functools import cache
 from typing import Any
@@ -25,7 +26,10 @@ UNCOMPARED = frozenset({"updated_at", "tree_version", "position"})
 
 
 def record_write(apply: Callable[[OpRequest], OpOutcome], *, tool_name: str) -> Callable[[OpRequest], OpOutcome]:
-    """Return the step of a handler that also stores what it changed. A write that changes nothing stores nothing."""
+    """Return the step of a handler that also stores what it changed, and answers how to undo it.
+
+    A write that changes nothing stores nothing.
+    """
 
     def apply_and_record(request: OpRequest) -> OpOutcome:
         with open_journal() as journal:
@@ -33,14 +37,16 @@ def record_write(apply: Callable[[OpRequest], OpOutcome], *, tool_name: str) -> 
         if UNCHANGED in outcome.warnings:
             return outcome
         if rows := _serialize_journal(journal):
-            WriteRecord(
+            record = WriteRecord(
                 subject=request.subject,
                 tool_name=tool_name,
                 summary=str(outcome.result.get("message", ""))[:MAX_SUMMARY],
                 entity_id=outcome.entity_id or "",
                 rows=rows,
                 at=request.at,
-            ).save(force_insert=True)
+            )
+            record.save(force_insert=True)
+            return replace(outcome, undo={"write_ids": [record.pk]})
         return outcome
 
     return apply_and_record
