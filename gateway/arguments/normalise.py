@@ -12,6 +12,8 @@ from gateway.contracts.validation import get_subschema
 from registry.catalog.model import Catalog, CatalogOp
 from registry.jsonschema.dialect import ALIAS_ARGS, VALUE_OMISSIONS, Schema
 
+CREATE = "create"  # the action of ops whose rows have nothing to clear yet
+
 
 def drop_nulls(schema: Schema, value: Any) -> None:
     """Delete the nulls of optional arguments, in place, from objects that name all their arguments, at every level.
@@ -62,10 +64,10 @@ def normalise_args(op: CatalogOp, raw_args: dict[str, Any], context: UserContext
     """Return the args of a call in canonical form, with context and schema defaults. Does not change `raw_args`.
 
     In this order: drop the nulls of strict mode, unwrap nested objects named by dotted aliases, drop blank optional
-    strings and values that say too little, rename arguments (aliases, camelCase), drop display-only names, wrap single
-    values of lists, trim ids, translate value aliases and cut the time of day from dates, take the args that the
-    op's alias `name` stands for, take `project_id` from the context if it is absent or blank and no list of ids says
-    which rows are meant, fill in schema defaults.
+    strings and values that say too little, rename arguments (aliases, camelCase), drop nulls that stand for arguments
+    that were not given, drop display-only names, wrap single values of lists, trim ids, translate value aliases and cut
+    the time of day from dates, take the args that the op's alias `name` stands for, take `project_id` from the context
+    if it is absent or blank and no list of ids says which rows are meant, fill in schema defaults.
     """
     result = NormalisedArgs(args=copy.deepcopy(raw_args))
     drop_nulls(op.schema, result.args)
@@ -73,6 +75,7 @@ def normalise_args(op: CatalogOp, raw_args: dict[str, Any], context: UserContext
     _drop_blanks(op, result)
     _drop_vague_values(op, result)
     _rename_arguments(op, result)
+    _drop_unset_nulls(op, result)
     for name in op.display_only:
         result.args.pop(name, None)
     coercion.wrap_single_values(op.schema, result.args)
@@ -155,6 +158,25 @@ def _rename_arguments(op: CatalogOp, result: NormalisedArgs) -> None:
         if argument != name and argument not in result.args:
             result.args[argument] = result.args.pop(name)
             result.warnings.append(f"Read {name} as {argument}.")
+
+
+def _drop_unset_nulls(op: CatalogOp, result: NormalisedArgs) -> None:
+    """Leave out the nulls of optional arguments that cannot be null, with a warning.
+
+    Only one such null in a change may be meant, to clear a field: it is an error. So is a null in place of a list of
+    rows that a write changes, because without it the call would mean more rows.
+    """
+    nulls = [name for name, value in result.args.items() if value is None and _stands_for_nothing(op, name)]
+    if nulls and (not op.is_write or op.action == CREATE or len(nulls) > 1):
+        for name in nulls:
+            del result.args[name]
+        result.warnings.append(f"Ignored null in {', '.join(nulls)}.")
+
+
+def _stands_for_nothing(op: CatalogOp, name: str) -> bool:
+    argument = get_subschema(op.schema, [name])
+    is_selection = op.is_write and "minItems" in argument
+    return name in op.arguments and not (name in op.required or is_selection or _allows_null(argument))
 
 
 def _resolve_name(op: CatalogOp, name: str) -> str:

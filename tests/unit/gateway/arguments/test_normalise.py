@@ -17,6 +17,39 @@ NO_CONTEXT = UserContext()
 IN_PROJECT = UserContext(type="project", project_id=PROJECT_ID)
 
 
+LIST = {"kind": "read", "action": "list"}
+CREATE = {"action": "create"}
+
+
+@pytest.mark.parametrize(
+    ("op", "sent", "args", "warnings"),
+    [
+        # A filter that was not given, by any of its names.
+        (LIST, {"state_key": None}, {}, ["Ignored null in state_key."]),
+        (
+            LIST,
+            {"name": None, "tags": None, "priority": 2},
+            {"priority": 2},
+            ["Read name as title.", "Ignored null in tags, title."],
+        ),
+        (LIST, {"day": None, "state_key": None}, {"day": None}, ["Ignored null in state_key."]),  # day can be null
+        (CREATE, {"title": "A", "state_key": None}, {"title": "A"}, ["Ignored null in state_key."]),
+        ({}, {"title": None, "state_key": None, "priority": 2}, {"priority": 2}, ["Ignored null in title, state_key."]),
+        # One alone in a change may be meant to clear the field; without a list of rows a change would mean more rows.
+        ({}, {"title": None, "priority": 2}, {"title": None, "priority": 2}, []),
+        ({}, {"tags": None, "urgent": None, "share": None}, {"tags": None}, ["Ignored null in urgent, share."]),
+        # What is required, and what the op does not have, is refused.
+        (LIST, {"task_id": None, "other": None}, {"task_id": None, "other": None}, []),
+    ],
+)
+def test_normalise_drops_nulls_of_arguments_that_were_not_given(
+    op: dict[str, Any], sent: dict[str, Any], args: dict[str, Any], warnings: list[str]
+) -> None:
+    normalised = normalise_args(build_op("task_id", **op), sent, NO_CONTEXT)
+
+    assert (normalised.without_defaults, normalised.warnings) == (args, warnings)
+
+
 @pytest.mark.parametrize(
     ("sent", "args", "warnings"),
     [
