@@ -1,6 +1,7 @@
 """Times of answers in the user's zone with its offset: one form for the model and for people.
 
-The gateway answers UTC times, and local times of the calendar. What a caller sends back in this form means the same.
+The gateway and most services answer UTC times, and the calendar local times. What a caller sends back in this form
+means the same.
 """
 
 import re
@@ -9,7 +10,8 @@ from typing import Any
 
 CALENDAR = "cal."  # how ops begin whose times without an offset are local to the user
 TEXTS = frozenset({"message", "warnings", "undone"})  # fields with sentences, in which times may stand
-_UTC_TIME = re.compile(r"\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z\b")
+# Services write UTC in several forms: Z, +00:00, +0000 or +00, and a blank in place of the T.
+_UTC_TIME = re.compile(r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z\b|[+-]00(?::?00)?(?![\d:]))", re.ASCII)
 _LOCAL_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d)?")
 
 

@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import tzinfo
 from typing import Any
 
-from chat.context import budgets
+from chat.context import budgets, local_times
 from chat.context.history import count_tokens
 from chat.context.tool_results import fit_results
 from chat.gateway import envelopes
@@ -58,11 +59,12 @@ def run_agent(
     gateway: GatewayClient,
     keys: WriteKeys,
     on_answer: Callable[[Mapping[str, Any]], None],
+    zone: tzinfo,
 ) -> dict[str, Any]:
     """Return an envelope with the agent's answer: {agent, answer, calls}. Raises LlmError if the model is unavailable.
 
     `line` is that of the turn. What the agent writes and thinks is not passed on to it. `on_answer` gets each answer
-    of the gateway to a call of the agent.
+    of the gateway to a call of the agent. The agent reads times in `zone`, the user's.
     """
     own = gateway.copy_for_agent(plan.agent)
     try:
@@ -103,7 +105,7 @@ def run_agent(
             on_answer(envelope)
             message: dict[str, Any] = {"role": "tool", "tool_call_id": call.id}
             messages.append(message)
-            results.append((message, envelope))
+            results.append((message, local_times.localize_answer(envelope, zone)))
         others = [message for message in messages if message["role"] != "tool"]
         room = max(budgets.HARD_LIMIT - MAX_ANSWER_TOKENS - count_tokens(others), budgets.TOOL_RESULTS)
         seen = len(results) - len(answer.tool_calls)

@@ -230,6 +230,7 @@ class TurnLoop:
             gateway=self.gateway,
             keys=self.tools.keys,
             on_answer=self.tools.note_operations,
+            zone=self.tools.zone,
         )
 
     def _add_notes(self, current: ModelRound, repaired: set[repair.RepairKey]) -> bool:

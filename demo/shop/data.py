@@ -7,6 +7,7 @@ from threading import Lock
 from typing import Any
 
 Row = dict[str, Any]
+CURRENCY = "EUR"
 
 
 class ShopRefusal(Exception):
@@ -29,7 +30,7 @@ def _build_products() -> dict[str, Row]:
         ("heater-oil", "Oil heater, 2 kW", "climate", 99.00, 9),
     )
     return {
-        id: {"id": id, "name": name, "category": category, "price": price, "in_stock": stock}
+        id: {"id": id, "name": name, "category": category, "price": price, "currency": CURRENCY, "in_stock": stock}
         for id, name, category, price, stock in rows
     }
 
@@ -65,6 +66,7 @@ class Shop:
                 "status": "open",
                 "lines": [{"product_id": product["id"], "quantity": quantity} for product, quantity in lines],
                 "total": round(sum(product["price"] * quantity for product, quantity in lines), 2),
+                "currency": CURRENCY,
                 "note": body.get("note", ""),
                 "created_at": datetime.now(UTC).isoformat(timespec="seconds"),
             }

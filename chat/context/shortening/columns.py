@@ -14,6 +14,7 @@ STATES = frozenset(("state", "status", "state_key"))
 DATES = frozenset(("date", "day", "time", "start", "end", "due"))
 DATE_ENDINGS = ("_at", "_date", "_on")
 RECORD_DATES = frozenset(("created_at", "updated_at", "modified_at"))  # when a row was written, not what it is about
+UNITS = frozenset(("currency", "currency_code", "unit"))  # without them, numbers of the row say something else
 MAX_FIRST_COLUMNS = 3  # that name a row of which neither id nor name are known
 
 
@@ -38,7 +39,7 @@ def has_more_columns(rows: Iterable[Any]) -> bool:
 
 
 def find_largest_column(rows: Iterable[Any]) -> str | None:
-    """Return the column with the most text of those that rows can lose, or None."""
+    """Return the column with the most text of those that rows can lose, or None. Units go after all others."""
     sizes: dict[str, int] = {}
     for row in rows:
         if isinstance(row, dict):
@@ -46,7 +47,7 @@ def find_largest_column(rows: Iterable[Any]) -> str | None:
             for name, value in row.items():
                 if name not in kept and not is_key_column(name):
                     sizes[name] = sizes.get(name, 0) + len(dump(value)) + len(name)
-    return max(sizes, key=lambda name: sizes[name], default=None)
+    return max(sizes, key=lambda name: (name not in UNITS, sizes[name]), default=None)
 
 
 def drop_column(rows: Iterable[Any], name: str) -> int:

@@ -1,7 +1,7 @@
 """Plans of requests about connected services: a read that the help names, and its rows as a table."""
 
 import re
-from collections.abc import Generator, Iterable
+from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,15 +10,13 @@ from chat.scripted_model.dates import Days
 from chat.scripted_model.intents import ScriptedIntent, read_words
 from chat.scripted_model.outcomes import HELP, KINDS, ScriptedOutcome
 from chat.scripted_model.plans import ScriptedCall, run
-from chat.scripted_model.rows import ROWS_SHOWN
 from chat.scripted_model.rules.request import Request
+from chat.scripted_model.rules.service_tables import UUID, describe_result, find_rows, format_fields
 from core.text.english import QUESTION_WORDS, REQUEST_VERBS
 
 WORKSPACE = ("onto.", "cal.")  # ops that the other rules know
 MAX_QUERY = 300  # characters
 MAX_CANDIDATES = 4  # ops that may be meant
-MAX_COLUMNS = 5
-MAX_CELL = 60  # characters
 WRITES_LEFT_OUT = (
     "`{op}` can do that, but as the scripted model I only read from connected services, so nothing was changed. A real "
     "model fills in its arguments: set `LLM_BASE_URL`."
@@ -27,15 +25,12 @@ NOT_FILTERED = "This is everything: as the scripted model, I did not filter by �
 _OWN_NAMES = {*KINDS, "event", "calendar", "todo"}
 _ACTIONS = ("list", "details", "create", "update", "delete", "schedule", "refuse", "refuse_many")
 _SEARCH_ARGUMENTS = ("q", "query", "search", "text", "term", "name", "words")
-_FIRST_COLUMNS = ("id", "name", "title", "full_name")
-_CAMEL_CASE = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _WORD = re.compile(r"[^\W_]+")
 _QUOTED = re.compile(r"[“\"«„]([^“”\"«»„]{1,300})[”\"»“]")
 _POLITE = re.compile(
     r"^(?:(?:and|ok|then|please|can you|could you|would you|i want to|i would like to|let's)\b[ ,]*)+", re.IGNORECASE
 )
-_UUID = re.compile(r"#t\d{1,6}\b|[0-9a-f]{8}-[0-9a-f-]{27}", re.IGNORECASE)  # or the chat's handle of one
-_ID = re.compile(rf"{_UUID.pattern}|\b(?:[a-z]{{1,8}}-\d{{1,12}}|\d{{1,12}})\b", re.IGNORECASE)
+_ID = re.compile(rf"{UUID.pattern}|\b(?:[a-z]{{1,8}}-\d{{1,12}}|\d{{1,12}})\b", re.IGNORECASE)
 
 Lookup = Generator[list[ScriptedCall], list[ScriptedOutcome], str | None]
 
@@ -74,10 +69,10 @@ def describe_shown_row(request: Request, conversation: ScriptedConversation) -> 
     outcomes = (each for turn in reversed(conversation.earlier) for each in turn.outcomes)
     for outcome in outcomes:
         if outcome.ok and outcome.op != HELP and not outcome.op.startswith(WORKSPACE):
-            rows = _find_rows(outcome.result) or []
+            rows = find_rows(outcome.result) or []
             matches = [row for row in rows if words <= set(_WORD.findall(" ".join(map(str, row.values())).lower()))]
             if len(matches) == 1:
-                return f"From `{outcome.op}`:\n\n{_format_fields(matches[0])}"
+                return f"From `{outcome.op}`:\n\n{format_fields(matches[0])}"
     return ""
 
 
@@ -125,7 +120,7 @@ def _plan_read(ops: list[_ServiceOp], message: str, days: Days) -> Lookup:
         outcome = (yield [call])[0]
         text = describe_result(outcome, op.entity)
         ignored = "" if used else _list_rest(message, f"{op.path} {op.summary}")
-        return f"{text}\n\n{NOT_FILTERED.format(words=ignored)}" if ignored and _find_rows(outcome.result) else text
+        return f"{text}\n\n{NOT_FILTERED.format(words=ignored)}" if ignored and find_rows(outcome.result) else text
     if lacking:
         op, missing = lacking
         return f"`{op.path}` needs {' and '.join(f'`{name}`' for name in missing)}. Name it in your message."
@@ -191,7 +186,7 @@ def _read_value(name: str, signature: str, message: str, *, required: bool) -> A
         return quoted[1]
     if not required or not (name == "id" or name.endswith(("_id", "Id", "number", "code"))):
         return None
-    found = (_UUID if kind == "uuid" else _ID).search(message)
+    found = (UUID if kind == "uuid" else _ID).search(message)
     if found is None:
         return None
     if kind in ("integer", "number"):
@@ -236,70 +231,3 @@ def _stem(word: str) -> str:
     if word.endswith(("sses", "shes", "ches", "xes")):
         return word[:-2]
     return word[:-1] if word.endswith("s") and not word.endswith(("ss", "us", "is")) else word
-
-
-def describe_result(outcome: ScriptedOutcome, entity: str) -> str:
-    """Return the rows of a result as a table, its fields if it is one row, or its sections if it is a guide."""
-    rows = _find_rows(outcome.result)
-    if rows is None:
-        table = _format_fields(outcome.result)
-        return f"`{outcome.op}` returned:\n\n{table}" if table else outcome.message
-    total = next((value for key in ("total", "count") if isinstance(value := outcome.result.get(key), int)), 0)
-    total = max(total, len(rows))
-    noun = entity if total == 1 else f"{entity.removesuffix('y')}ies" if _ends_in_y(entity) else f"{entity}s"
-    if not rows:
-        return f"`{outcome.op}` found no {noun}."
-    if all(isinstance(row.get("title"), str) and isinstance(row.get("text"), str) for row in rows):
-        return "\n\n".join(f"**{row['title']}**\n\n{row['text']}" for row in rows)  # the sections of a guide
-    columns = _choose_columns(rows)
-    shown = rows[:ROWS_SHOWN]
-    table = _format_table([_title(name) for name in columns], [[row.get(name) for name in columns] for row in shown])
-    rest = f"\n\n… and {total - len(shown)} more." if total > len(shown) else ""
-    return f"{total} {noun}, from `{outcome.op}`:\n\n{table}{rest}"
-
-
-def _ends_in_y(noun: str) -> bool:
-    return noun.endswith("y") and noun[-2:-1] not in "aeiou"
-
-
-def _find_rows(result: dict[str, Any], depth: int = 0) -> list[dict[str, Any]] | None:
-    """Return the first list of a result, as rows; None if it has none."""
-    for value in result.values():
-        if isinstance(value, list):
-            return [item if isinstance(item, dict) else {"value": item} for item in value]
-    nested = (value for value in result.values() if isinstance(value, dict) and depth < 2)
-    return next((rows for value in nested if (rows := _find_rows(value, depth + 1)) is not None), None)
-
-
-def _choose_columns(rows: list[dict[str, Any]]) -> list[str]:
-    """Return the names of at most five columns with short values: names first, and no UUIDs if there is more."""
-    names = dict.fromkeys(
-        name for row in rows for name, value in row.items() if value is not None and not isinstance(value, dict | list)
-    )
-    readable = [name for name in names if not any(_UUID.fullmatch(str(row.get(name))) for row in rows)]
-    chosen = readable or list(names)
-    return sorted(chosen, key=lambda name: (name not in _FIRST_COLUMNS, chosen.index(name)))[:MAX_COLUMNS]
-
-
-def _format_fields(row: dict[str, Any]) -> str:
-    """Return the fields of a row as a table, without nested ones. Empty if there are none."""
-    fields = [[_title(key), value] for key, value in row.items() if not isinstance(value, dict | list)]
-    return _format_table(["Field", "Value"], fields) if fields else ""
-
-
-def _format_table(head: list[str], lines: Iterable[list[Any]]) -> str:
-    rows = [head, ["---"] * len(head), *([_format_cell(value) for value in line] for line in lines)]
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
-
-
-def _format_cell(value: Any) -> str:
-    if value is None:
-        return "–"
-    text = ("no", "yes")[value] if isinstance(value, bool) else " ".join(str(value).split())
-    text = text if len(text) <= MAX_CELL else f"{text[: MAX_CELL - 1]}…"
-    return text.replace("\\", "\\\\").replace("|", "\\|")
-
-
-def _title(name: str) -> str:
-    words = _CAMEL_CASE.sub(" ", name).replace("_", " ")
-    return f"{words[:1].upper()}{words[1:].lower()}" if words != "id" else "ID"

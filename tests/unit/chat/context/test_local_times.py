@@ -24,6 +24,13 @@ BERLIN = ZoneInfo("Europe/Berlin")
         ({"op": "shop.order.get", "result": {"at": "2026-03-02T09:00"}}, None),
         # A time with an offset, and what is no time.
         ({"at": "2026-03-02T09:00:00+09:00", "day": "2026-03-02", "number": 1, "none": None, "yes": True}, None),
+        # UTC as services write it.
+        ({"created_at": "2026-11-28T22:59:00+00:00"}, {"created_at": "2026-11-28T23:59+01:00"}),
+        ({"created_at": "2026-11-28T22:59:00.5-00:00"}, {"created_at": "2026-11-28T23:59+01:00"}),
+        ({"created_at": "2026-11-28 22:59:10+0000"}, {"created_at": "2026-11-28T23:59:10+01:00"}),
+        ({"created_at": "2026-11-28 22:59:10.123+00"}, {"created_at": "2026-11-28T23:59:10+01:00"}),
+        ({"created_at": "2026-11-28T22:59Z"}, {"created_at": "2026-11-28T23:59+01:00"}),
+        ({"at": "2026-11-28T22:59:00+00:30"}, None),
         # Sentences, but no texts of rows.
         (
             {"message": "Moved to 2026-03-02T09:00:00Z.", "content": "at 2026-03-02T09:00:00Z"},
