@@ -27,6 +27,7 @@ from gateway.recording import call_events
 from registry.models import Op
 
 _EXAMPLES = build_array(build_ref("HelpExample"))
+_AGENTS = build_array(build_object({"name": TEXT, "summary": TEXT}))
 _ARGUMENT = {"name": TEXT, "type": TEXT, "required": {"type": "boolean"}}
 _ARGUMENT_OPTIONAL = {"default": {}, "enum": build_array({}), "description": TEXT}
 _OP = {"path": TEXT, "type": {"const": "op"}, "kind": build_ref("OpKind")}
@@ -65,8 +66,8 @@ COMPONENTS: dict[str, Any] = {
     "HelpGroupItem": build_object({"path": TEXT}, {"summary": TEXT, "kind": build_ref("OpKind")}),
     "HelpOp": build_object(
         {**_OP, "args": {"type": "object", "additionalProperties": TEXT}},
-        {"summary": TEXT, "examples": _EXAMPLES, "schema": OBJECT, "omitted": TEXTS},
-        description="An op in the short format: its arguments as typed signatures.",
+        {"summary": TEXT, "examples": _EXAMPLES, "schema": OBJECT, "agents": _AGENTS, "omitted": TEXTS},
+        description="An op in the short format: its arguments as typed signatures, and the agents that it can run.",
     ),
     "HelpOpFull": build_object(
         {
@@ -83,6 +84,7 @@ COMPONENTS: dict[str, Any] = {
             "notes": TEXT,
             "examples": _EXAMPLES,
             "schema": OBJECT,
+            "agents": _AGENTS,
             "omitted": TEXTS,
         },
         description="An op in the full format, with its policy and examples.",

@@ -106,8 +106,17 @@ def list_visible_agents(catalog: Catalog, visibility: Visibility) -> list[Catalo
 def can_run_agents(catalog: Catalog, visibility: Visibility) -> bool:
     """Return whether the caller sees an agent and an op that runs it. Otherwise lists do not mention agents."""
     ops = (catalog.ops[path] for path in catalog.view_for(visibility).ops)
-    can_run = any((op.entity, op.action) == ("agent", "run") for op in ops)
-    return can_run and bool(list_visible_agents(catalog, visibility))
+    return any(map(runs_agents, ops)) and bool(list_visible_agents(catalog, visibility))
+
+
+def runs_agents(op: CatalogOp) -> bool:
+    """Return whether an op hands a task to an agent."""
+    return (op.entity, op.action) == ("agent", "run")
+
+
+def summarize_agent(agent: CatalogAgent) -> dict[str, str]:
+    """Return the item of an agent in a list."""
+    return {"name": agent.name, "summary": agent.summary}
 
 
 def find_visible_agent(catalog: Catalog, visibility: Visibility, name: str) -> CatalogAgent:

@@ -183,7 +183,7 @@ def _answer_about_agents(catalog: Catalog, query: DiscoveryQuery, visibility: Vi
     if not agents:
         raise UnknownPath("There are no agents here.", help_path=ROOT, did_you_mean=[])
     if query.tool is None:
-        items = [{"name": agent.name, "summary": agent.summary} for agent in agents]
+        items = [answers.summarize_agent(agent) for agent in agents]
         return build_answer({"agents": items}, AGENTS_PATH, len(items))
     agent = answers.find_visible_agent(catalog, visibility, query.tool)
     body = answers.describe_agent(catalog, agent, visibility, is_full=query.level is not None, names_are_tools=True)

@@ -10,8 +10,10 @@ from registry.jsonschema.dialect import Schema
 
 MAX_STEPS = 32  # in which optional arguments are dropped; each step counts tokens, and an op may have hundreds
 MAX_NAMED = 12  # dropped optional arguments listed by name; with more, `omitted` has args.*
+MAX_LIKELY = 6  # arguments of such an item that are not required
+MIN_MORE = 3  # others that are only counted; fewer are shown
 MAX_WITH_ARGUMENTS = 4  # items of a search that show their args; the right op is hardly ever further down
-PROSE_FIELDS = ("notes", "policy", "usage", "description", "summary")
+PROSE_FIELDS = ("notes", "policy", "agents", "usage", "description", "summary")
 
 
 def fit_op_body(body: dict[str, Any], schema: Schema, max_tokens: int | None) -> dict[str, Any]:

@@ -3,12 +3,13 @@
 A body has only what the model should read. It is rendered once per catalog, visibility and query, then cached.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from core.text import english, lists, token_budget
 from registry import search
-from registry.catalog.model import FULL_VISIBILITY, Catalog, CatalogOp, CatalogView, Visibility
+from registry.catalog.model import FULL_VISIBILITY, Catalog, CatalogAgent, CatalogOp, CatalogView, Visibility
 from registry.help import answers, fitted_help
 from registry.help.answers import (
     BadHelpQuery,
@@ -58,14 +59,19 @@ def answer_query(catalog: Catalog, query: HelpQuery, visibility: Visibility = FU
     return get_or_render_answer(catalog, (visibility, query), render)
 
 
-def answer_about_op(op: CatalogOp, query: HelpQuery) -> HelpAnswer:
-    """Return help on one op; the path of the query is ignored. Raises BadHelpQuery, and UnknownPath for an argument."""
+def answer_about_op(op: CatalogOp, query: HelpQuery, *, agents: Sequence[CatalogAgent] = ()) -> HelpAnswer:
+    """Return help on one op; the path of the query is ignored. `agents` are those that it can run.
+
+    Raises BadHelpQuery, and UnknownPath for an argument.
+    """
     if query.cursor is not None:
         raise BadHelpQuery("cursor", f"{op.op} is an op and has no pages. Remove the cursor.")
     if query.arg is not None:
         argument_body = fitted_help.fit_argument_body(build_argument_body(op, query.arg), query.max_tokens)
         return build_answer(argument_body, op.op, op_kind=op.kind)
     body = _build_full_body(op, query) if query.format == "full" else _build_short_body(op, query)
+    if agents:
+        body["agents"] = [answers.summarize_agent(agent) for agent in agents]
     return build_answer(fitted_help.fit_op_body(body, op.schema, query.max_tokens), op.op, op_kind=op.kind)
 
 
@@ -137,7 +143,9 @@ def _render_answer(catalog: Catalog, visibility: Visibility, query: HelpQuery) -
         return _answer_about_agents(catalog, visibility, query)
     path = resolve_path(catalog, view, query.path)
     if path in catalog.ops:
-        return answer_about_op(catalog.ops[path], query)
+        op = catalog.ops[path]
+        agents = answers.list_visible_agents(catalog, visibility) if answers.runs_agents(op) else ()
+        return answer_about_op(op, query, agents=agents)
     if query.arg is not None:
         raise BadHelpQuery("arg", f"{path} is a group and has no arguments. Give the path of an op.")
     if path == ROOT and answers.can_run_agents(catalog, visibility):

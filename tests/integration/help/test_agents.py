@@ -38,6 +38,21 @@ def test_agents_are_found_by_three_levels_of_help_and_by_their_discovery_tool(ap
         assert full.keys() - short.keys() == {"system_prompt", "examples", "edge_cases"}
 
 
+def test_help_on_the_op_that_runs_agents_names_those_of_the_caller(api: Api, make_api: MakeApi) -> None:
+    Agent.objects.create(name="planner", summary="Plans a week", system_prompt="Plan.", ops=["cal.*"])
+    publish_draft()
+    planner = {"name": "planner", "summary": "Plans a week"}
+
+    for path in ("x.agent.run", "run_agent"):
+        for format in ("short", "full"):
+            assert api.help(path, format=format)["agents"] == [EXPLORER, planner]
+    assert make_api(op_patterns=["x.*", "onto.*"]).help("x.agent.run")["agents"] == [EXPLORER]
+    assert "agents" not in make_api(op_patterns=["x.*"]).help("x.agent.run")
+    small = api.help("x.agent.run", max_tokens=60)
+    assert "agents" in small["omitted"]
+    assert "agent" in small["args"]
+
+
 def test_system_prompt_is_only_for_keys_with_the_scope_toolset(make_api: MakeApi, live_catalog: Any) -> None:
     api = make_api(scopes=[Scope.HELP, Scope.EXEC_READ])
 
