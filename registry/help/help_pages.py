@@ -20,7 +20,7 @@ from registry.help.answers import (
     drop_empty,
     get_or_render_answer,
 )
-from registry.jsonschema import signatures
+from registry.jsonschema import pattern_examples, signatures
 from registry.models import ROOT, get_parent_path
 from registry.snapshot.copy_kinds import AGENT_PREFIX, AGENTS_PATH
 
@@ -188,8 +188,10 @@ def build_argument_body(op: CatalogOp, name: str) -> dict[str, Any]:
         hint = f"Its arguments are {', '.join(op.arguments)}." if op.arguments else "It has no arguments."
         raise UnknownArgument(f"{op.op} has no such argument. {hint}", help_path=op.op, did_you_mean=close_names)
     description = signatures.describe_argument(op.schema, name)
-    description["examples"] = _list_example_values(op, name)
-    return {"path": op.op, "type": "arg", "arg": drop_empty(description)}
+    values = _list_example_values(op, name)
+    described = {**pattern_examples.replace_patterns(description, values)}
+    described.setdefault("examples", values)
+    return {"path": op.op, "type": "arg", "arg": drop_empty(described)}
 
 
 def _list_example_values(op: CatalogOp, name: str) -> list[Any]:
