@@ -3,8 +3,8 @@
 Measured on the shipped catalog alone, and with thousands of other tools added.
 
 A scripted searcher sends the request itself as a query. It knows the right op when it sees it, as a good model does,
-but not the op's args: it reads help until it has seen them. If the search does not show the op, it walks down from the
-root.
+but not the op's args: it reads help until it has seen those that the call needs. If the search does not show the op, it
+walks down from the root.
 """
 
 import json
@@ -47,7 +47,9 @@ class Discovery:
 
 def measure_discovery(catalog: Catalog, requests: Path = REQUESTS, *, name: str = "discovery") -> list[BenchmarkFigure]:
     """Return the mean calls and tokens for a catalog. Raises InvalidRequestSet."""
-    ways = [_discover(catalog, entry["request"], entry["op"]) for entry in _read_requests(catalog, requests)]
+    ways = [
+        _discover(catalog, entry["request"], entry["op"], entry["args"]) for entry in _read_requests(catalog, requests)
+    ]
     against = f"{len(ways)} requests, {len(catalog.ops):,} ops"
     return [
         BenchmarkFigure(f"{name}.calls", round(statistics.fmean(way.calls for way in ways), 2), "calls", against),
@@ -77,7 +79,7 @@ def add_tools(content: Snapshot, number: int) -> Catalog:
     )
 
 
-def _discover(catalog: Catalog, request: str, op: str) -> Discovery:
+def _discover(catalog: Catalog, request: str, op: str, args: dict[str, Any]) -> Discovery:
     body, tokens = _read_help(catalog, HelpQuery(query=request))
     calls = 1
     found = next((item for item in body["items"] if item["path"] == op), None)
@@ -85,7 +87,7 @@ def _discover(catalog: Catalog, request: str, op: str) -> Discovery:
         for path in _list_ancestors(op):
             tokens += _read_help(catalog, HelpQuery(path=path))[1]
             calls += 1
-    if found is None or "args" not in found:
+    if found is None or not args.keys() <= found.get("args", {}).keys():
         tokens += _read_help(catalog, HelpQuery(path=op))[1]
         calls += 1
     return Discovery(calls + 1, tokens)

@@ -119,7 +119,7 @@ COMPONENTS: dict[str, Any] = {
             },
         },
         description=(
-            "The ops that match a query, best first; the first four with their args, within max_tokens "
+            "The ops that match a query, best first; the first four with their likeliest args, within max_tokens "
             "(default 500). A message says if none clearly fits. Without a match, the nearest groups with their number "
             "of ops. A long query is shortened."
         ),
@@ -131,6 +131,7 @@ COMPONENTS: dict[str, Any] = {
             "kind": build_ref("OpKind"),
             "service": TEXT,
             "args": {"type": "object", "additionalProperties": TEXT},
+            "more_args": {"type": "integer", "description": "How many others the op has; its help lists them"},
             "ops": {"type": "integer"},
         },
     ),
@@ -163,7 +164,14 @@ DISCOVER_COMPONENTS: dict[str, Any] = {
     "DiscoveredAgents": build_object(
         {"agents": build_array(build_ref("DiscoveredName"))}, description="The agents that can be run."
     ),
-    "DiscoveredName": build_object({"name": TEXT, "summary": TEXT}, {"service": TEXT}),
+    "DiscoveredName": build_object(
+        {"name": TEXT, "summary": TEXT},
+        {
+            "service": TEXT,
+            "parameters": {"type": "object", "additionalProperties": TEXT},
+            "more_parameters": {"type": "integer", "description": "How many others the tool has"},
+        },
+    ),
     "DiscoveredTool": build_object(
         {"name": TEXT, "parameters": TEXTS},
         {

@@ -115,8 +115,8 @@ def _answer_list(
     tools = [_build_item(catalog, catalog.ops[path]) for path in paths]
     body = drop_empty({"message": message, "tools": tools}, always_kept=("tools",))
     if is_clear:
-        schemas = [catalog.ops[path].schema for path in paths]
-        fitted_help.add_arguments(body, schemas, SEARCH_TOKENS, items="tools", key="parameters")
+        ops = [catalog.ops[path] for path in paths]
+        fitted_help.add_arguments(body, ops, query or "", SEARCH_TOKENS, items="tools", key="parameters")
     return build_answer(body, domain.path, len(tools), found_paths=tuple(found))
 
 

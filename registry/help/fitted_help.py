@@ -1,12 +1,15 @@
 """Fit a help body into a number of tokens. Drop the least useful parts first, and never a required argument."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from core.text import token_budget
-from registry.jsonschema import signatures
+from registry.catalog.model import CatalogOp
+from registry.jsonschema import dialect, signatures
 from registry.jsonschema.arguments import iter_arguments
 from registry.jsonschema.dialect import Schema
+from registry.search import tokenizer
 
 MAX_STEPS = 32  # in which optional arguments are dropped; each step counts tokens, and an op may have hundreds
 MAX_NAMED = 12  # dropped optional arguments listed by name; with more, `omitted` has args.*
@@ -56,22 +59,59 @@ def count_fitting_items(body: dict[str, Any], max_tokens: int | None) -> int:
 
 
 def add_arguments(
-    body: dict[str, Any], schemas: Sequence[dict[str, Any]], max_tokens: int, *, items: str = "items", key: str = "args"
+    body: dict[str, Any],
+    ops: Sequence[CatalogOp],
+    query: str,
+    max_tokens: int,
+    *,
+    items: str = "items",
+    key: str = "args",
 ) -> None:
     """Add the arguments to as many of the first items of a search as fit, so that a call can follow without more help.
 
-    `schemas` are those of the items. Signatures that are too long only name what objects and lists hold, are folded, or
-    are left out. `items` and `key` are the names of both in the body.
+    `ops` are those of the items. An item shows what its op requires and the likeliest other arguments; more_args counts
+    the rest. Signatures that are too long only name what objects and lists hold, are folded, or are left out. `items`
+    and `key` are the names of both in the body.
     """
     tokens_left = max_tokens - token_budget.count_json(body)
-    for item, schema in zip(body[items][:MAX_WITH_ARGUMENTS], schemas, strict=False):
+    stems = _list_stems(query)
+    for item, op in zip(body[items][:MAX_WITH_ARGUMENTS], ops, strict=False):
+        shown = _choose_arguments(op, stems)
         for is_outline, is_folded in ((False, False), (True, False), (False, True)):
-            args = signatures.format_arguments(schema, outline=is_outline, fold=is_folded)
-            cost = token_budget.count_json({key: args})
+            args = signatures.format_arguments(op.schema, outline=is_outline, fold=is_folded)
+            part: dict[str, Any] = {key: {name: each for name, each in args.items() if name in shown}}
+            if more := len(args) - len(part[key]):
+                part[f"more_{key}"] = more
+            cost = token_budget.count_json(part)
             if cost <= tokens_left:
-                item[key] = args
+                item.update(part)
                 tokens_left -= cost
                 break
+
+
+def _choose_arguments(op: CatalogOp, stems: frozenset[str]) -> frozenset[str]:
+    """Return the arguments to show for a request: required ones, and others that it names or that calls often have."""
+    optional = [name for name in op.arguments if name not in op.required]
+    if len(optional) < MAX_LIKELY + MIN_MORE:
+        return frozenset((*op.arguments, signatures.OTHERS))
+    uses = Counter(name for example in op.examples for name in example["args"])
+
+    def rank(name: str) -> tuple[bool, bool, int]:  # equal ones stay in the order of the schema
+        is_rare = bool(op.arguments[name].get(dialect.RARE))
+        return stems.isdisjoint(_list_stems(_describe_in_words(name, op.arguments[name]))), is_rare, -uses[name]
+
+    return frozenset((*op.required, *sorted(optional, key=rank)[:MAX_LIKELY]))
+
+
+def _describe_in_words(name: str, argument: Schema) -> str:
+    """Return the words by which a request names an argument: its name and its choices."""
+    items = argument.get("items")
+    choices = argument.get("enum") or (items.get("enum") if isinstance(items, dict) else None) or ()
+    return " ".join((name, *(each for each in choices if isinstance(each, str))))
+
+
+def _list_stems(text: str) -> frozenset[str]:
+    return frozenset(map(tokenizer.stem, tokenizer.split_words(text))) - {""}
 
 
 def _iter_smaller_bodies(body: dict[str, Any], schema: Schema) -> Iterator[dict[str, Any]]:

@@ -262,7 +262,7 @@ def _answer_search(catalog: Catalog, view: CatalogView, query: HelpQuery, text: 
     if len(shown_items) < len(items):
         body["omitted"] = ["items"]
     elif paths and result.is_clear:
-        fitted_help.add_arguments(body, [catalog.ops[path].schema for path in paths], query.max_tokens or SEARCH_TOKENS)
+        fitted_help.add_arguments(body, [catalog.ops[path] for path in paths], text, query.max_tokens or SEARCH_TOKENS)
     return build_answer(body, result_count=len(paths), found_paths=tuple(paths))
 
 
