@@ -15,7 +15,7 @@ from typing import Any
 from uuid import uuid4
 
 from chat.scripted_model import protocol
-from chat.scripted_model.outcomes import EXEC, HELP, NOT_RUN, is_write, read_outcomes, read_tool_names
+from chat.scripted_model.outcomes import EXEC, HELP, is_write, read_outcomes, read_tool_names
 from chat.scripted_model.plans import Answer, ScriptedToolCall
 from chat.scripted_model.protocol import ChatRequest
 from chat.scripted_model.server import ScriptedModelServer, plan_answer
@@ -71,7 +71,7 @@ class AdversaryServer(ScriptedModelServer):
         with self._lock:
             self._count_repeated(body, request)
             messages = correct_mistakes(request.messages, self._mistakes)
-            answer = self._plan(messages, request.tools)
+            answer = plan_answer(messages, request.tools)
             if not request.stream:
                 return protocol.build_completion(request, answer)
             reply = self._misbehave(answer, messages, request)
@@ -81,11 +81,6 @@ class AdversaryServer(ScriptedModelServer):
         digest = hashlib.sha256(body).digest()
         self.repeated_requests += bool(request.tools) and digest in self._bodies
         self._bodies.add(digest)
-
-    def _plan(self, messages: list[Message], tools: list[dict[str, Any]]) -> Answer:
-        if self.habit == Habit.TYPED_ANSWERS and (repeated := _repeat_undecided_call(messages)):
-            return repeated
-        return plan_answer(messages, tools)
 
     def _misbehave(self, answer: Answer, messages: list[Message], request: ChatRequest) -> Reply:
         reply = Reply(answer.text, [(_make_id(), call) for call in answer.tool_calls])
@@ -229,17 +224,6 @@ def _find_last_write(messages: list[Message]) -> ScriptedToolCall | None:
             if _writes(call) and _succeeded(results.get(str(each.get("id")))):
                 return call
     return None
-
-
-def _repeat_undecided_call(messages: list[Message]) -> Answer | None:
-    """Return the call that the user agreed to in words, until it was run again."""
-    *before, last = [at for at, each in enumerate(messages) if each.get("role") == "user"] or [0]
-    if not str(messages[last].get("content")).startswith(TYPED_ANSWERS["approve"]) or not before:
-        return None
-    since = [str(each.get("content")) for each in messages[last:] if each.get("role") == "tool"]
-    asked = [each for message in messages[before[-1] : last] for each in message.get("tool_calls") or ()]
-    is_run = bool(since) and NOT_RUN not in since[-1]
-    return None if is_run or not asked else Answer(tool_calls=(_read_call(asked[-1]),))
 
 
 def _read_call(call: Mapping[str, Any]) -> ScriptedToolCall:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 KINDS = ("project", "task", "document", "goal", "plan", "milestone", "risk", "requirement")
@@ -27,6 +27,7 @@ READ_ACTIONS = frozenset({"list", "search", "get", "find", "help"})
 HELP = "tool_help"  # also stands for the op of a request for help
 EXEC = "tool_exec"
 BATCH = "tool_batch"
+NOT_DECIDED = "not_decided"  # reason of a call that waits for the user
 NOT_RUN = "not_run"  # reason of the chat's own answer to a call that it did not send
 _decoder = json.JSONDecoder()
 
@@ -64,6 +65,7 @@ class ScriptedOutcome:
     operation: dict[str, Any] = field(default_factory=dict)
     is_envelope: bool = True  # False: the chat answered instead of the gateway
     is_cut: bool = False  # the chat left out parts of the result
+    args: dict[str, Any] = field(default_factory=dict)  # of the call
 
     @property
     def details(self) -> dict[str, Any]:
@@ -82,6 +84,11 @@ class ScriptedOutcome:
     @property
     def needs_confirmation(self) -> bool:
         return self.reason == "confirmation_required"
+
+    @property
+    def is_undecided(self) -> bool:
+        """Whether the user was asked about the call, and answered in words."""
+        return self.reason == NOT_DECIDED
 
     @property
     def is_missing_tool(self) -> bool:
@@ -123,7 +130,7 @@ def read_outcomes(name: str, arguments: dict[str, Any], content: str | None) -> 
         yield from _read_batch(arguments, answer, content)
     elif name == HELP:
         failed = answer is None or answer.get("ok") is False or "error" in answer
-        result = answer or {}
+        result = _name_by_paths(answer or {})
         yield (
             _read_failure(HELP, answer, content)
             if failed
@@ -131,7 +138,21 @@ def read_outcomes(name: str, arguments: dict[str, Any], content: str | None) -> 
         )
     else:
         op = str(arguments.get("op", "")) if name == EXEC else OP_BY_TOOL_NAME.get(name, name)
-        yield _read_envelope(op, answer, content)
+        args = _as_dict(arguments.get("args")) if name == EXEC else arguments
+        yield replace(_read_envelope(op, answer, content), args=args)
+
+
+def _name_by_paths(page: dict[str, Any]) -> dict[str, Any]:
+    """Return a page of the help with the path of each op: a surface may show the names of tools."""
+    items = page.get("items")
+    if not isinstance(items, list):
+        return page
+    return {**page, "items": [_name_item_by_path(each) if isinstance(each, dict) else each for each in items]}
+
+
+def _name_item_by_path(item: dict[str, Any]) -> dict[str, Any]:
+    path = OP_BY_TOOL_NAME.get(str(item.get("path")))
+    return {**item, "path": path} if path else item
 
 
 def _read_batch(
@@ -143,7 +164,8 @@ def _read_batch(
     for index, entry in enumerate(entries if isinstance(entries, list) else ()):
         item = by_index.get(index)
         op = _as_dict(entry).get("op") or HELP
-        yield _read_envelope(op, item, content) if item else _read_failure(op, answer, content)
+        outcome = _read_envelope(op, item, content) if item else _read_failure(op, answer, content)
+        yield replace(outcome, args=_as_dict(_as_dict(entry).get("args")))
 
 
 def _read_envelope(op: str, answer: dict[str, Any] | None, content: str | None) -> ScriptedOutcome:

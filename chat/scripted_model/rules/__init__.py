@@ -5,10 +5,10 @@ from types import MappingProxyType
 
 from chat.scripted_model.conversation import ScriptedConversation
 from chat.scripted_model.dates import Days
-from chat.scripted_model.plans import Plan
+from chat.scripted_model.plans import Plan, run
 from chat.scripted_model.rules import reads, services, writes
 from chat.scripted_model.rules.lookup import Finished
-from chat.scripted_model.rules.request import Declined, Request, read_request
+from chat.scripted_model.rules.request import Declined, Request, find_undecided, read_request
 
 # By the action of an intent.
 PLANS: MappingProxyType[str, Callable[[Request, Days], Plan]] = MappingProxyType(
@@ -49,6 +49,8 @@ TEXTS = MappingProxyType({"introduce": INTRODUCTION, "refuse": REFUSED, "refuse_
 def plan_free_message(conversation: ScriptedConversation, days: Days) -> Plan:
     """Return the plan of a message that no script matches."""
     try:
+        if undecided := find_undecided(conversation):
+            return (yield from run(undecided.op, **undecided.args)).message
         request = read_request(conversation, days)
         if request and (shown := services.describe_shown_row(request, conversation)):
             return shown

@@ -7,6 +7,7 @@ from itertools import pairwise
 from chat.scripted_model.conversation import ScriptedConversation
 from chat.scripted_model.dates import Days
 from chat.scripted_model.intents import ScriptedIntent, find_action, parse_intent, read_changes, read_words
+from chat.scripted_model.outcomes import ScriptedOutcome, is_write
 from chat.scripted_model.rows import Row, read_rows
 
 _LISTED = re.compile(r"^(?:-|\d\.) \*\*([^*\n]{1,300})\*\*", re.MULTILINE)
@@ -48,6 +49,27 @@ class Request:
 
 class Declined(Exception):
     """The user said no to a question."""
+
+
+def find_undecided(conversation: ScriptedConversation) -> ScriptedOutcome | None:
+    """Return the call that the user was asked about and agrees to in words. Raises Declined if they say no.
+
+    Once it ran, the chat may tell in other words that they were asked.
+    """
+    asked = next((each for turn in conversation.earlier[-1:] for each in turn.outcomes[::-1]), None)
+    ran = next(iter(conversation.current.outcomes), None)
+    if asked is not None and asked.is_undecided:
+        outcome = asked
+    elif ran is not None and is_write(ran.op) and not _QUESTION.search(conversation.last_text):
+        outcome = ran
+    else:
+        return None
+    message = conversation.current.message.strip()
+    if _NO.search(message) and not _INSTEAD.search(message):
+        raise Declined
+    agreed = _YES.search(message)
+    wanted = find_action(message[agreed.end() :].lstrip(" ,.!")) if agreed else None
+    return outcome if agreed and wanted in (None, outcome.op.rpartition(".")[2]) else None
 
 
 def get_place(conversation: ScriptedConversation) -> Row | None:

@@ -16,6 +16,7 @@ from chat.gateway import client as gateway_client
 from chat.scripted_model.scripts import SUGGESTIONS
 from chat.scripted_model.server import ScriptedModelServer
 from chat.turns import model_endpoint
+from chat.turns.decisions import ASKED_AGAIN
 from tests.support.chat.chat import ChatHarness, TurnResult
 from tests.support.chat.fake_llm import FakeLlm
 from tests.support.loops import for_each
@@ -88,6 +89,26 @@ def test_delete_is_reported_after_the_user_agreed(start: Callable[..., Any], sur
     assert Task.objects.get(title="Try the confirmation").deleted_at
     chat.say("delete it")
     assert not any("delete" in op for op in chat.ops), "what was deleted is no longer meant"
+
+
+@for_each("surface", ["gateway", "hybrid", "legacy", "discovery"], undone=True)
+def test_agreement_in_words_repeats_the_call_and_ends_with_what_was_done(
+    start: Callable[..., Any], surface: str
+) -> None:
+    chat = start(surface)
+    chat.say(DELETE)
+
+    assert chat.say("Yes please, delete it.") == ASKED_AGAIN
+    assert chat.approve() == "Deleted the task “Try the confirmation”; ops no longer find it."
+    Cohort.objects.all().delete()
+
+
+def test_refusal_in_words_leaves_the_row(start: Callable[..., Any]) -> None:
+    chat = start()
+    chat.say(DELETE)
+
+    assert chat.say("No, leave it where it is.") == "All right. Nothing was changed."
+    assert Task.objects.get(title="Try the confirmation").deleted_at is None
 
 
 def test_scheduled_task_is_scheduled_again_by_its_own_id(start: Callable[..., Any]) -> None:
