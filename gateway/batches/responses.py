@@ -4,15 +4,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from core.text import json_text
-from gateway.access import policies, surface_names
+from gateway.access import key_verification, policies, surface_names
 from gateway.access.policies import AccessDecision
 from gateway.access.request_context import Caller
-from gateway.batches import runner
 from gateway.contracts import envelopes
 from gateway.contracts.envelopes import Meta, Trace
-from gateway.contracts.errors import InternalError, PermissionDeniedError
+from gateway.contracts.errors import GatewayError, InternalError, PermissionDeniedError
 from gateway.models import Batch, BatchEntry, Scope
 from registry.catalog import cache
+from registry.help import help_pages
+from registry.models import ROOT
 
 State, Outcome = BatchEntry.State, BatchEntry.Outcome
 
@@ -31,8 +32,7 @@ def build_results(batch: Batch, caller: Caller, trace: Trace, *, warnings: list[
         details={"batch_id": str(batch.pk)},
     )
     results = [
-        _serialize_entry(row, {} if row.answer else runner.build_entry_error(batch, row, overdue, trace))
-        for row in rows
+        _serialize_entry(row, {} if row.answer else build_entry_error(batch, row, overdue, trace)) for row in rows
     ]
     results = surface_names.name_ops_in_entries(results, caller, trace)
     return _build_body(batch, rows, results, envelopes.build_meta(trace, warnings, replayed=replayed))
@@ -49,6 +49,17 @@ def build_status(batch: Batch, caller: Caller, trace: Trace, *, replayed: bool =
     body = _build_body(batch, rows, results, envelopes.build_meta(trace, replayed=replayed))
     body["summary"]["pending"] = sum(row.state != State.DONE for row in rows)
     return {**body, "status": _get_batch_status(batch, rows)}
+
+
+def build_entry_error(batch: Batch, entry: BatchEntry, error: GatewayError, trace: Trace) -> Mapping[str, Any]:
+    """Return the error envelope of an entry, by its type. Its help_path is one that the batch's key can read."""
+    key = key_verification.get_by_id(batch.api_key_id) if batch.api_key_id else None
+    if key is not None:
+        view = cache.get_live_catalog().view_for(Caller(key).visibility)
+        error.help_path = help_pages.find_readable_path(view, error.help_path or entry.name or ROOT)
+    if entry.type == "help":
+        return {"path": entry.name, "ok": False, "error": error.as_dict()}
+    return envelopes.build_failure(entry.name or None, error, envelopes.build_meta(trace))
 
 
 def _load_readable_entries(batch: Batch, caller: Caller) -> list[BatchEntry]:

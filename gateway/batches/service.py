@@ -16,7 +16,7 @@ from core.database.deadlines import Deadline
 from core.text import json_text
 from gateway.access import key_verification, release_routing
 from gateway.access.request_context import Caller
-from gateway.batches import broker, responses, runner, scheduling, store
+from gateway.batches import broker, entry_runner, responses, runner, scheduling, store
 from gateway.contracts import user_questions
 from gateway.contracts.envelopes import EnvelopeResponse, Trace
 from gateway.contracts.errors import InternalError, NotFoundError
@@ -219,7 +219,7 @@ def cancel(id: UUID, caller: Caller, trace: Trace) -> dict[str, Any]:
     trace.release = batch.release
     responses.build_status(batch, caller, trace)
     is_running = any(each.state == State.RUNNING for each in store.load_entry_states(batch))
-    if runner.close_entries(batch, dict.fromkeys(_find_pending(batch), "cancelled")) or is_running:
+    if entry_runner.close_entries(batch, dict.fromkeys(_find_pending(batch), "cancelled")) or is_running:
         store.mark_cancelled(batch, at=timezone.now())
     return responses.build_status(batch, caller, trace)
 
@@ -259,7 +259,7 @@ def _close_or_continue(batch: Batch) -> None:
     A batch that was sent to the background earlier has more time than a request that waits for it.
     """
     if store.is_overdue(batch):
-        runner.close_entries(batch, dict.fromkeys(_find_pending(batch), "too_late"))
+        entry_runner.close_entries(batch, dict.fromkeys(_find_pending(batch), "too_late"))
     else:
         runner.wake_workers(batch)
 

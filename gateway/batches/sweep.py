@@ -11,7 +11,7 @@ from django.db import connection
 
 from core import logs
 from core.background import leases
-from gateway.batches import broker, entry_claims, runner, store
+from gateway.batches import broker, entry_claims, entry_runner, responses, runner, store
 from gateway.contracts.envelopes import Trace
 from gateway.contracts.errors import InternalError
 from gateway.execution.stages import Superseded
@@ -47,7 +47,7 @@ def sweep_batches() -> None:
         _recover_entry(entry)
     for batch in store.find_overdue():
         pending = [each.index for each in store.load_entry_states(batch) if each.state == BatchEntry.State.PENDING]
-        runner.close_entries(batch, dict.fromkeys(pending, "too_late"))
+        entry_runner.close_entries(batch, dict.fromkeys(pending, "too_late"))
     for batch in store.find_unnotified():
         runner.wake_workers(batch)
 
@@ -92,7 +92,7 @@ def _recover_entry(entry: BatchEntry) -> None:
         reason="runner_lost",
     )
     try:
-        entry_claims.finish_entry(entry, runner.build_entry_error(batch, entry, error, Trace(batch.trace_id)))
+        entry_claims.finish_entry(entry, responses.build_entry_error(batch, entry, error, Trace(batch.trace_id)))
     except Superseded:
         return
     runner.continue_batch(batch, after=entry.index)

@@ -6,7 +6,7 @@ from uuid import UUID
 import pytest
 from django.db import connection
 
-from gateway.batches import entry_claims, runner, store
+from gateway.batches import entry_claims, entry_runner, runner, store
 from tests.support.clients.api import Api
 from tests.support.clients.batches import LIST, build_create_entry, send_background_batch
 
@@ -31,7 +31,7 @@ def test_batch_commits_wait_for_the_disk_only_after_writes_and_cancels(api: Api,
     with connection.execute_wrapper(record_commit):
         assert runner.run_next_entry(batch)
         assert runner.run_next_entry(batch)
-        runner.close_entries(batch, {2: "cancelled"})
+        entry_runner.close_entries(batch, {2: "cancelled"})
 
     assert commits == ["asynchronous"] * 3 + ["synchronous"] * 2
     with connection.cursor() as cursor:
