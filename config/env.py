@@ -14,25 +14,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from decimal import Decimal
 from importlib.machinery import PathFinder
-from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
-from typing import Any
 
 import environ
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.utils.crypto import salted_hmac
 
-from config.addresses import (
-    SQLITE,
-    find_metadata_address,
-    get_host,
-    is_broker_url,
-    is_host,
-    parse_database_url,
-    parse_email_url,
-    split_url,
-)
 from config.local_mode.secrets import load_local_secrets
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -50,25 +38,12 @@ MAX_LABEL_LENGTH = 40
 SHOWN_CHARACTERS = 80  # of an invalid value
 
 RANDOM = '{} or more random characters, such as those of python -c "import secrets; print(secrets.token_urlsafe(50))"'
-HOSTS = "host names without scheme and port, separated by commas, such as gateway.acme.com,localhost"
-ORIGINS = "origins separated by commas, such as https://gateway.acme.com,https://admin.acme.com:8443"
-NETWORKS = "networks separated by commas, such as 10.1.0.0/16,fd00:1::/64"
 COMMANDS = 'a JSON object with a command line for each name, such as {"files": "mcp-server-filesystem /srv/files"}'
 APPS = "apps that can be imported, separated by commas, such as workspace,chat,demo"
-PORTS = "ports separated by commas, such as 80,443"
-DATABASES = (
-    "postgres://user:password@host:5432/name, with special characters of the password percent-encoded, or to "
-    "sqlite:///path/to/file"
-)
-MAIL_SERVERS = (
-    "smtp+tls://user:password@host:587, with special characters of the password percent-encoded, to smtp+ssl:// or "
-    "smtp:// likewise, or to consolemail:// to write mails to the log"
-)
 WEBHOOK_KEYS = (
     "whsec_ and base64 of 24 or more random bytes, such as those of "
     "python -c \"import base64, secrets; print('whsec_' + base64.b64encode(secrets.token_bytes(32)).decode())\""
 )
-BROKERS = "redis://host:6379/0 or amqp://user:password@host:5672/"
 ENCRYPTION_KEYS = (
     "keys separated by commas, each made with "
     'python -c "from cryptography.fernet import Fernet; print(Fernet.generate_key().decode())"'
@@ -133,7 +108,7 @@ def read_token(name: str, *, least: int = 0) -> str:
 
 def read_encryption_keys(name: str, *, production: bool) -> list[str]:
     """Return Fernet keys; the first one encrypts. Local mode generates one; production may have none."""
-    keys = _read_list(name) or ([] if production else [load_local_secrets(VAR_DIR)[name]])
+    keys = read_list(name) or ([] if production else [load_local_secrets(VAR_DIR)[name]])
     if not all(_FERNET_KEY.fullmatch(key) for key in keys):
         raise InvalidSetting(name, "has a value that is not a Fernet key", ENCRYPTION_KEYS)
     return keys
@@ -141,36 +116,36 @@ def read_encryption_keys(name: str, *, production: bool) -> list[str]:
 
 def read_boolean(name: str, *, default: bool) -> bool:
     """Return a boolean, written in any case."""
-    value = _read_text(name)
+    value = read_text(name)
     if not value:
         return default
     if value.lower() in (*TRUE, *FALSE):
         return value.lower() in TRUE
-    raise InvalidSetting(name, f"is {_quote_value(value)}", "true or false")
+    raise InvalidSetting(name, f"is {quote_value(value)}", "true or false")
 
 
 def read_number(name: str, *, default: int, least: int = 0, most: int = MAX_NUMBER) -> int:
     """Return a whole number."""
-    value = _read_text(name) or str(default)
+    value = read_text(name) or str(default)
     if value.isascii() and value.isdigit() and len(value) <= len(str(MAX_NUMBER)) and least <= int(value) <= most:
         return int(value)
-    raise InvalidSetting(name, f"is {_quote_value(value)}", f"a whole number from {least} to {most}, such as {default}")
+    raise InvalidSetting(name, f"is {quote_value(value)}", f"a whole number from {least} to {most}, such as {default}")
 
 
 def read_amount(name: str, *, default: str) -> Decimal:
     """Return an amount of money, with up to six decimals."""
-    value = _read_text(name) or default
+    value = read_text(name) or default
     if _AMOUNT.fullmatch(value):
         return Decimal(value)
-    raise InvalidSetting(name, f"is {_quote_value(value)}", f"an amount such as {default}")
+    raise InvalidSetting(name, f"is {quote_value(value)}", f"an amount such as {default}")
 
 
 def read_share(name: str, *, default: str) -> float:
     """Return a share from 0 to 1."""
-    value = _read_text(name) or default
+    value = read_text(name) or default
     if _AMOUNT.fullmatch(value) and float(value) <= 1:
         return float(value)
-    raise InvalidSetting(name, f"is {_quote_value(value)}", "a share from 0 to 1, such as 0.05")
+    raise InvalidSetting(name, f"is {quote_value(value)}", "a share from 0 to 1, such as 0.05")
 
 
 def read_headers(name: str) -> str:
@@ -183,72 +158,41 @@ def read_headers(name: str) -> str:
 
 def read_choice(name: str, *, choices: Sequence[str], default: str) -> str:
     """Return one of the choices, in any case."""
-    value = _read_text(name) or default
+    value = read_text(name) or default
     for choice in choices:
         if choice.lower() == value.lower():
             return choice
-    raise InvalidSetting(name, f"is {_quote_value(value)}", f"{', '.join(choices[:-1])} or {choices[-1]}")
+    raise InvalidSetting(name, f"is {quote_value(value)}", f"{', '.join(choices[:-1])} or {choices[-1]}")
 
 
 def read_name(name: str, *, default: str = "", required_for: str = "") -> str:
     """Return a name that another service knows, without spaces. `required_for` says what cannot be used without it."""
-    value = _read_text(name) or default
+    value = read_text(name) or default
     if required_for and not value:
         raise InvalidSetting(name, f"is not set, but {required_for} is", "the name of one of its models")
     if value.isprintable() and not any(map(str.isspace, value)) and len(value) <= MAX_NAME_LENGTH:
         return value
-    raise InvalidSetting(name, f"is {_quote_value(value)}", f"a name without spaces, such as {default or 'gpt-5'}")
+    raise InvalidSetting(name, f"is {quote_value(value)}", f"a name without spaces, such as {default or 'gpt-5'}")
 
 
 def read_label(name: str, *, default: str) -> str:
     """Return a short text that people read."""
-    value = _read_text(name) or default
+    value = read_text(name) or default
     if value.isprintable() and len(value) <= MAX_LABEL_LENGTH:
         return value
-    raise InvalidSetting(name, f"is {_quote_value(value)}", f"at most {MAX_LABEL_LENGTH} characters, such as Acme")
+    raise InvalidSetting(name, f"is {quote_value(value)}", f"at most {MAX_LABEL_LENGTH} characters, such as Acme")
 
 
 def read_environment(name: str) -> str:
     """Return local or production. An empty variable is an error: it would start a production server in local mode."""
-    if name in os.environ and not _read_text(name):
+    if name in os.environ and not read_text(name):
         raise InvalidSetting(name, "is empty", "local or production")
     return read_choice(name, choices=["local", "production"], default="local")
 
 
-def read_hosts(name: str, *, default: str) -> list[str]:
-    """Return host names, also ones that begin with a dot for all subdomains, or * for all hosts. One is required."""
-    hosts = _read_list(name, default)
-    if not hosts:
-        raise InvalidSetting(name, "is not set", HOSTS)
-    for host in hosts:
-        if host != "*" and not is_host(host.removeprefix(".")):
-            raise InvalidSetting(name, f"contains {_quote_value(host)}", HOSTS)
-    return hosts
-
-
-def read_origins(name: str) -> list[str]:
-    """Return origins: scheme, host and perhaps port, as browsers send them."""
-    origins = _read_list(name)
-    for origin in origins:
-        parts = split_url(origin)
-        if (
-            not parts
-            or parts.scheme not in ("http", "https")
-            or origin != f"{parts.scheme}://{parts.netloc}"
-            or not is_host(get_host(parts).removeprefix("*."))
-        ):
-            raise InvalidSetting(name, f"contains {_quote_value(origin)}", ORIGINS)
-    return origins
-
-
-def read_networks(name: str, *, default: str = "") -> list[IPv4Network | IPv6Network]:
-    """Return networks. None of them may hold an address at which a cloud gives away credentials."""
-    return [_parse_network(name, text) for text in _read_list(name, default)]
-
-
 def read_commands(name: str) -> dict[str, list[str]]:
     """Return command lines by name, from a JSON object such as {"files": "mcp-server-files /srv/files"}."""
-    text = _read_text(name)
+    text = read_text(name)
     try:
         lines = json.loads(text or "{}")
         commands = {str(key): shlex.split(line) for key, line in lines.items()}
@@ -264,65 +208,8 @@ def read_apps(name: str, *, default: str) -> list[str]:
     names = [each.strip() for each in os.environ.get(name, default).split(",") if each.strip()]
     for each in names:
         if not (each.isidentifier() and PathFinder.find_spec(each)):
-            raise InvalidSetting(name, f"contains {_quote_value(each)}", APPS)
+            raise InvalidSetting(name, f"contains {quote_value(each)}", APPS)
     return list(dict.fromkeys(names))
-
-
-def read_ports(name: str, *, default: str) -> list[int]:
-    """Return ports. An empty variable means none."""
-    ports = [each.strip() for each in os.environ.get(name, default).split(",") if each.strip()]
-    for port in ports:
-        if not (port.isascii() and port.isdigit() and len(port) <= 5 and 0 < int(port) < 65_536):
-            raise InvalidSetting(name, f"contains {_quote_value(port)}", PORTS)
-    return [int(port) for port in ports]
-
-
-def read_url(name: str, *, example: str, required_for: str = "", is_secure: bool = False) -> str:
-    """Return an HTTP URL, or nothing. The sentence does not show it, because it may contain a key.
-
-    `required_for` says what cannot be used without it. With `is_secure`, only https is accepted.
-    """
-    url = _read_text(name)
-    if required_for and not url:
-        raise InvalidSetting(name, f"is not set, but {required_for} is on", f"a full URL, such as {example}")
-    parts = split_url(url)
-    if url and not (parts and parts.scheme in ("http", "https") and parts.hostname):
-        raise InvalidSetting(name, "is not a full URL", f"one that begins with http:// or https://, such as {example}")
-    if url and is_secure and parts and parts.scheme != "https":
-        raise InvalidSetting(name, "is not encrypted", f"one that begins with https://, such as {example}")
-    return url
-
-
-def read_database(name: str, *, default: Path | None) -> dict[str, Any]:
-    """Return Django's settings of the database at a URL, which may contain a password and is never shown.
-
-    The default is the file of an SQLite database. Without a default, the variable is required.
-    """
-    url = _read_text(name)
-    if url:
-        if database := parse_database_url(url):
-            return database
-        raise InvalidSetting(name, "is not a valid URL of PostgreSQL or SQLite", DATABASES)
-    if default is None:
-        raise InvalidSetting(name, "is not set", f"the database that all processes share: {DATABASES}")
-    return {"ENGINE": SQLITE, "NAME": str(default)}
-
-
-def read_broker_url(name: str) -> str:
-    """Return the URL of a broker, several separated by semicolons, or nothing. It may contain a password."""
-    url = _read_text(name)
-    if url and not all(is_broker_url(each) for each in url.split(";")):
-        raise InvalidSetting(name, "is not a valid URL of Redis or RabbitMQ", BROKERS)
-    return url
-
-
-def read_email_url(name: str) -> dict[str, Any]:
-    """Return Django's settings of the mail server at a URL, which may contain a password; {} without one."""
-    url = _read_text(name)
-    server = parse_email_url(url) if url else {}
-    if url and not server:
-        raise InvalidSetting(name, "is not a valid URL of a mail server", MAIL_SERVERS)
-    return server
 
 
 def read_webhook_secret(name: str, *, required_for: str = "") -> str:
@@ -349,7 +236,7 @@ def make_folder(name: str, *, default: Path | None = None) -> None:
 
 def read_folder(name: str, *, default: Path) -> Path:
     """Return a folder, and make it if the variable names it. The default is made by whoever first needs it."""
-    value = _read_text(name)
+    value = read_text(name)
     if value:
         _make_private_folder(name, value)
     return Path(value or default).absolute()
@@ -364,7 +251,7 @@ def _make_private_folder(name: str, value: str) -> None:
         problem = f"which cannot be made ({error.strerror})"
     if problem:
         remedy = "a folder to which this process can write, such as /srv/gateway"
-        raise InvalidSetting(name, f"is {_quote_value(value)}, {problem}", remedy)
+        raise InvalidSetting(name, f"is {quote_value(value)}, {problem}", remedy)
 
 
 def make_metrics_folder() -> None:
@@ -372,29 +259,16 @@ def make_metrics_folder() -> None:
     make_folder("PROMETHEUS_MULTIPROC_DIR", default=VAR_DIR / "metrics")
 
 
-def _read_text(name: str) -> str:
+def read_text(name: str) -> str:
+    """Return the value of a variable without the spaces around it; "" if it is not set."""
     return os.environ.get(name, "").strip()
 
 
-def _read_list(name: str, default: str = "") -> list[str]:
-    return [each.strip() for each in (_read_text(name) or default).split(",") if each.strip()]
+def read_list(name: str, default: str = "") -> list[str]:
+    """Return the values that a variable separates by commas."""
+    return [each.strip() for each in (read_text(name) or default).split(",") if each.strip()]
 
 
-def _quote_value(value: str) -> str:
+def quote_value(value: str) -> str:
+    """Return an invalid value as the sentence shows it."""
     return repr(value if len(value) <= SHOWN_CHARACTERS else f"{value[:SHOWN_CHARACTERS]}…")
-
-
-def _parse_network(name: str, text: str) -> IPv4Network | IPv6Network:
-    try:
-        network = ip_network(text)
-    except ValueError as error:
-        problem = f"contains {_quote_value(text)}"
-        if "host bits" in str(error):
-            problem += ", an address inside a network"
-        raise InvalidSetting(name, problem, NETWORKS) from None
-    if network.prefixlen == 0:
-        raise InvalidSetting(name, f"contains {_quote_value(text)}, which is every address", NETWORKS)
-    if address := find_metadata_address(network):
-        problem = f"contains {_quote_value(text)}, which holds the cloud metadata address {address}"
-        raise InvalidSetting(name, problem, f"{NETWORKS}, without that address")
-    return network

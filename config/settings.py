@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 import django_stubs_ext
 
-from config import env
+from config import env, env_addresses
 from config.env import BASE_DIR, VAR_DIR
 
 django_stubs_ext.monkeypatch()
@@ -25,8 +25,8 @@ API_PREFIXES = ("/api/v1/", "/ofrep/v1/", "/mcp")  # paths of the API; all other
 
 SECRET_KEY = env.read_secret("SECRET_KEY", production=PRODUCTION)
 DEBUG = False
-ALLOWED_HOSTS = env.read_hosts("ALLOWED_HOSTS", default="" if PRODUCTION else "localhost,127.0.0.1,[::1]")
-CSRF_TRUSTED_ORIGINS = env.read_origins("CSRF_TRUSTED_ORIGINS")
+ALLOWED_HOSTS = env_addresses.read_hosts("ALLOWED_HOSTS", default="" if PRODUCTION else "localhost,127.0.0.1,[::1]")
+CSRF_TRUSTED_ORIGINS = env_addresses.read_origins("CSRF_TRUSTED_ORIGINS")
 
 # Apps that a team can remove, and those that it adds. Each says in its manifest.py what it offers (core/manifest.py).
 GATEWAY_APPS = env.read_apps("GATEWAY_APPS", default="workspace,chat,demo")
@@ -61,9 +61,9 @@ INSTALLED_APPS = [
 
 # Single sign-on (core/sign_in/single_sign_on.py). Its apps take 5 MB of each process, so they are loaded only if it is
 # used.
-GATEWAY_SSO_ISSUER = env.read_url("GATEWAY_SSO_ISSUER", example="https://login.acme.com", is_secure=PRODUCTION).rstrip(
-    "/"
-)
+GATEWAY_SSO_ISSUER = env_addresses.read_url(
+    "GATEWAY_SSO_ISSUER", example="https://login.acme.com", is_secure=PRODUCTION
+).rstrip("/")
 GATEWAY_SSO_NAME = env.read_label("GATEWAY_SSO_NAME", default="single sign-on")
 SINGLE_SIGN_ON_APPS = (
     ["allauth.socialaccount", "allauth.socialaccount.providers.openid_connect"] if GATEWAY_SSO_ISSUER else []
@@ -112,7 +112,9 @@ TEMPLATES = [
 DEFAULT_STATEMENT_TIMEOUT_MS = env.read_number("GATEWAY_STATEMENT_TIMEOUT_MS", default=30_000, least=100)
 _pool_size = env.read_number("GATEWAY_DB_POOL_SIZE", default=20, least=1)
 
-DATABASES = {"default": env.read_database("DATABASE_URL", default=None if PRODUCTION else VAR_DIR / "db.sqlite3")}
+DATABASES = {
+    "default": env_addresses.read_database("DATABASE_URL", default=None if PRODUCTION else VAR_DIR / "db.sqlite3")
+}
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
     # WAL lets readers continue during a write. IMMEDIATE takes the write lock at BEGIN, so that a transaction that
     # reads first and writes later waits instead of failing with "database is locked".
@@ -224,7 +226,7 @@ X_FRAME_OPTIONS = "DENY"
 
 GATEWAY_KEY_PEPPER = env.read_secret("GATEWAY_KEY_PEPPER", production=PRODUCTION)
 GATEWAY_ENCRYPTION_KEYS = env.read_encryption_keys("GATEWAY_ENCRYPTION_KEYS", production=PRODUCTION)
-CELERY_BROKER_URL = env.read_broker_url("CELERY_BROKER_URL") or "memory://localhost/"
+CELERY_BROKER_URL = env_addresses.read_broker_url("CELERY_BROKER_URL") or "memory://localhost/"
 WEB_SEARCH_KEY = env.read_token("WEB_SEARCH_KEY")
 SEARCH_EMBEDDINGS_KEY = env.read_token("SEARCH_EMBEDDINGS_KEY")
 LLM_API_KEY = env.read_token("LLM_API_KEY")
@@ -232,7 +234,7 @@ OTEL_EXPORTER_OTLP_HEADERS = env.read_headers("OTEL_EXPORTER_OTLP_HEADERS")
 CHAT_GATEWAY_KEY = env.read_token("CHAT_GATEWAY_KEY")
 
 # E-mail. Without EMAIL_URL none is sent.
-_email = env.read_email_url("EMAIL_URL")
+_email = env_addresses.read_email_url("EMAIL_URL")
 GATEWAY_SENDS_EMAIL = bool(_email)
 EMAIL_BACKEND = _email.get("EMAIL_BACKEND", "django.core.mail.backends.dummy.EmailBackend")
 EMAIL_HOST, EMAIL_PORT = _email.get("EMAIL_HOST", ""), _email.get("EMAIL_PORT") or 25
@@ -242,12 +244,12 @@ EMAIL_USE_TLS, EMAIL_USE_SSL = _email.get("EMAIL_USE_TLS", False), _email.get("E
 EMAIL_TIMEOUT = 10  # seconds
 DEFAULT_FROM_EMAIL = env.read_name("EMAIL_FROM", default="gateway@localhost")
 # One webhook for the same messages, signed with the secret.
-GATEWAY_NOTIFY_URL = env.read_url("GATEWAY_NOTIFY_URL", example="https://hooks.acme.com/gateway")
+GATEWAY_NOTIFY_URL = env_addresses.read_url("GATEWAY_NOTIFY_URL", example="https://hooks.acme.com/gateway")
 GATEWAY_NOTIFY_SECRET = env.read_webhook_secret(
     "GATEWAY_NOTIFY_SECRET", required_for="GATEWAY_NOTIFY_URL" if GATEWAY_NOTIFY_URL else ""
 )
 # The incoming webhook of a chat tool, for the same messages as text.
-GATEWAY_NOTIFY_CHAT_URL = env.read_url(
+GATEWAY_NOTIFY_CHAT_URL = env_addresses.read_url(
     "GATEWAY_NOTIFY_CHAT_URL", example="https://hooks.slack.com/services/T000/B000/XXXX"
 )
 
@@ -327,7 +329,7 @@ SILENCED_SYSTEM_CHECKS = [
 # Sign-in of MCP clients (gateway/oauth): authorization code with PKCE, refresh tokens with rotation, public clients.
 GATEWAY_OAUTH = env.read_boolean("GATEWAY_OAUTH", default=False)
 # Where browsers find the gateway: end users sign in to upstreams there, and stored files have their address there.
-GATEWAY_URL = env.read_url(
+GATEWAY_URL = env_addresses.read_url(
     "GATEWAY_URL", example="https://gateway.acme.com", required_for="GATEWAY_OAUTH" if GATEWAY_OAUTH else ""
 ).rstrip("/")
 if GATEWAY_OAUTH and urlsplit(GATEWAY_URL).path:  # its metadata would be at another address (RFC 8414, RFC 9728)
@@ -469,10 +471,10 @@ GATEWAY_BATCH_BACKGROUND_SECONDS = env.read_number("GATEWAY_BATCH_BACKGROUND_SEC
 GATEWAY_BATCH_HOURS = env.read_number("GATEWAY_BATCH_HOURS", default=24, least=1, most=env.MAX_HOURS)
 
 # Non-public networks that outgoing HTTP may call, and the allowed ports of public hosts (core/http/ssrf.py).
-GATEWAY_OUTGOING_ALLOW = env.read_networks("GATEWAY_OUTGOING_ALLOW")
-GATEWAY_OUTGOING_PORTS = env.read_ports("GATEWAY_OUTGOING_PORTS", default="80,443")
+GATEWAY_OUTGOING_ALLOW = env_addresses.read_networks("GATEWAY_OUTGOING_ALLOW")
+GATEWAY_OUTGOING_PORTS = env_addresses.read_ports("GATEWAY_OUTGOING_PORTS", default="80,443")
 # Further networks for the services of connections only. Local mode allows this machine, where such services are tested.
-GATEWAY_UPSTREAM_ALLOW = env.read_networks(
+GATEWAY_UPSTREAM_ALLOW = env_addresses.read_networks(
     "GATEWAY_UPSTREAM_ALLOW", default="" if PRODUCTION else "127.0.0.0/8,::1/128"
 )
 
@@ -484,16 +486,18 @@ GATEWAY_RESULT_TOKENS = env.read_number("GATEWAY_RESULT_TOKENS", default=4_000, 
 
 # util.web: non-public networks that URLs from a model may reach, and the search endpoint. The latter is set by the
 # administrator, so GATEWAY_OUTGOING_ALLOW applies to it.
-WEB_VISIT_ALLOW = env.read_networks("WEB_VISIT_ALLOW")
+WEB_VISIT_ALLOW = env_addresses.read_networks("WEB_VISIT_ALLOW")
 WEB_SEARCH_KIND = env.read_choice("WEB_SEARCH_KIND", choices=["searxng", "tavily"], default="searxng")
-WEB_SEARCH_URL = env.read_url("WEB_SEARCH_URL", example="https://search.acme.com/search")
+WEB_SEARCH_URL = env_addresses.read_url("WEB_SEARCH_URL", example="https://search.acme.com/search")
 
 # Search for ops: an endpoint like OpenAI's that turns texts into vectors, and its model. Empty: search without it.
-SEARCH_EMBEDDINGS_URL = env.read_url("SEARCH_EMBEDDINGS_URL", example="https://api.openai.com/v1/embeddings")
+SEARCH_EMBEDDINGS_URL = env_addresses.read_url("SEARCH_EMBEDDINGS_URL", example="https://api.openai.com/v1/embeddings")
 SEARCH_EMBEDDINGS_MODEL = env.read_name("SEARCH_EMBEDDINGS_MODEL", default="text-embedding-3-small")
 
 # Spans, by the names that OpenTelemetry gives the variables. Empty endpoint: off.
-OTEL_EXPORTER_OTLP_ENDPOINT = env.read_url("OTEL_EXPORTER_OTLP_ENDPOINT", example="http://collector.acme.com:4318")
+OTEL_EXPORTER_OTLP_ENDPOINT = env_addresses.read_url(
+    "OTEL_EXPORTER_OTLP_ENDPOINT", example="http://collector.acme.com:4318"
+)
 OTEL_SERVICE_NAME = env.read_name("OTEL_SERVICE_NAME", default="tool-gateway")
 OTEL_TRACES_SAMPLER_ARG = env.read_share("OTEL_TRACES_SAMPLER_ARG", default="1")
 OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT = env.read_boolean(
@@ -502,7 +506,7 @@ OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT = env.read_boolean(
 
 # Language models: an endpoint that speaks OpenAI's Chat Completions, its main model, and a fast one for small
 # decisions. Prices are in US dollars per million tokens.
-LLM_BASE_URL = env.read_url("LLM_BASE_URL", example="https://api.openai.com/v1")
+LLM_BASE_URL = env_addresses.read_url("LLM_BASE_URL", example="https://api.openai.com/v1")
 LLM_MODEL = env.read_name("LLM_MODEL", required_for="LLM_BASE_URL" if LLM_BASE_URL else "")
 LLM_FAST_MODEL = env.read_name("LLM_FAST_MODEL")
 LLM_REASONING_TOKENS = env.read_number("LLM_REASONING_TOKENS", default=8_000, most=200_000)
@@ -515,12 +519,14 @@ LLM_FAST_DOLLARS_PER_MILLION_OUTPUT_TOKENS = env.read_amount(
 
 # The chat: the gateway that it calls and its key there, the model tier that answers, and the days after which
 # conversations are deleted. CHAT_URL is where people find it; /chat/ of the gateway leads there.
-CHAT_URL = env.read_url("CHAT_URL", example="https://chat.acme.com/chat/")
-CHAT_GATEWAY_URL = (env.read_url("CHAT_GATEWAY_URL", example="http://web:8000") or "http://127.0.0.1:8000").rstrip("/")
+CHAT_URL = env_addresses.read_url("CHAT_URL", example="https://chat.acme.com/chat/")
+CHAT_GATEWAY_URL = (
+    env_addresses.read_url("CHAT_GATEWAY_URL", example="http://web:8000") or "http://127.0.0.1:8000"
+).rstrip("/")
 CHAT_MODEL_TIER = env.read_choice("CHAT_MODEL_TIER", choices=["fast", "main"], default="fast")
 CHAT_DAYS = env.read_number("CHAT_DAYS", default=90, least=1, most=env.MAX_DAYS)
 # Origins whose pages may embed the chat's panel. Empty: those of the chat's own origin.
-CHAT_FRAME_ANCESTORS = env.read_origins("CHAT_FRAME_ANCESTORS")
+CHAT_FRAME_ANCESTORS = env_addresses.read_origins("CHAT_FRAME_ANCESTORS")
 
 # Master switch of the gateway surface. If off, the surface flag is "legacy" for everyone.
 AGENTIC_CHAT_TOOL_GATEWAY = env.read_boolean("AGENTIC_CHAT_TOOL_GATEWAY", default=False)

@@ -9,30 +9,30 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from config import env
+from config import env, env_addresses
 
-# What each function of config/env.py that reads a variable accepts.
+# What each function of config/env.py and config/env_addresses.py that reads a variable accepts.
 TYPES = {
     env.read_amount.__name__: "amount",
     env.read_apps.__name__: "list of apps",
     env.read_boolean.__name__: "on or off",
-    env.read_broker_url.__name__: "URL of a broker",
+    env_addresses.read_broker_url.__name__: "URL of a broker",
     env.read_choice.__name__: "choice",
     env.read_commands.__name__: "JSON object",
-    env.read_database.__name__: "URL of a database",
-    env.read_email_url.__name__: "URL of a mail server",
+    env_addresses.read_database.__name__: "URL of a database",
+    env_addresses.read_email_url.__name__: "URL of a mail server",
     env.read_encryption_keys.__name__: "list of Fernet keys",
     env.read_environment.__name__: "local or production",
-    env.read_hosts.__name__: "list of host names",
+    env_addresses.read_hosts.__name__: "list of host names",
     env.read_label.__name__: "text",
     env.read_name.__name__: "name",
-    env.read_networks.__name__: "list of networks",
+    env_addresses.read_networks.__name__: "list of networks",
     env.read_number.__name__: "number",
-    env.read_origins.__name__: "list of origins",
-    env.read_ports.__name__: "list of ports",
+    env_addresses.read_origins.__name__: "list of origins",
+    env_addresses.read_ports.__name__: "list of ports",
     env.read_secret.__name__: "secret",
     env.read_token.__name__: "secret",
-    env.read_url.__name__: "URL",
+    env_addresses.read_url.__name__: "URL",
     env.read_webhook_secret.__name__: "secret",
 }
 
@@ -71,7 +71,7 @@ PROCESS_VARIABLES = (
 )
 READ_BY_COMMANDS = {"PORT": "number"}  # read by manage.py start, not by the settings
 
-_READER = re.compile(r"env\.(read|make)_\w+")
+_READER = re.compile(r"env(_addresses)?\.(read|make)_\w+")
 _SECTION = re.compile(r"# --- (?P<title>.+) ---")
 
 
@@ -124,7 +124,7 @@ def read_types(source: str) -> dict[str, str]:
     for call in ast.walk(ast.parse(source)):
         if isinstance(call, ast.Call) and _READER.fullmatch(function := ast.unparse(call.func)):
             name = ast.literal_eval(call.args[0])
-            types[name] = TYPES.get(function.removeprefix("env."), "folder") + _describe_limits(call)
+            types[name] = TYPES.get(function.rpartition(".")[2], "folder") + _describe_limits(call)
     return types
 
 

@@ -13,7 +13,7 @@ from django.core.exceptions import ImproperlyConfigured
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from config import env
+from config import env, env_addresses
 from config.env import InvalidSetting
 from core.cloud_metadata import METADATA_ADDRESSES
 
@@ -27,14 +27,14 @@ READERS: list[Callable[[str], object]] = [
     partial(env.read_amount, default="1.00"),
     partial(env.read_choice, choices=["one", "other"], default="one"),
     env.read_environment,
-    partial(env.read_hosts, default=""),
-    env.read_origins,
-    env.read_networks,
-    partial(env.read_ports, default="80"),
+    partial(env_addresses.read_hosts, default=""),
+    env_addresses.read_origins,
+    env_addresses.read_networks,
+    partial(env_addresses.read_ports, default="80"),
     partial(env.read_apps, default="chat"),
-    partial(env.read_url, example="https://acme.com"),
-    partial(env.read_database, default=None),
-    env.read_broker_url,
+    partial(env_addresses.read_url, example="https://acme.com"),
+    partial(env_addresses.read_database, default=None),
+    env_addresses.read_broker_url,
 ]
 
 variables = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"))
@@ -71,13 +71,13 @@ def test_networks_that_hold_a_metadata_address_are_refused(address: IPv4Address 
     network = ip_network((address, min(prefix, address.max_prefixlen)), strict=False)
 
     with pytest.raises(InvalidSetting, match=r"metadata address|every address"):
-        read(env.read_networks, f"10.1.0.0/16,{network}")
+        read(env_addresses.read_networks, f"10.1.0.0/16,{network}")
 
 
 @pytest.mark.parametrize("network", ["::ffff:169.254.169.254", "::ffff:0:0/96", "64:ff9b::a9fe:a9fe", "64:ff9b::/96"])
 def test_networks_that_embed_a_metadata_address_are_refused(network: str) -> None:
     with pytest.raises(InvalidSetting, match=r"metadata address 1\d\d\."):
-        read(env.read_networks, network)
+        read(env_addresses.read_networks, network)
 
 
 @given(st.ip_addresses(), st.integers(8, 128))
@@ -91,12 +91,12 @@ def test_other_networks_are_accepted(address: IPv4Address | IPv6Address, prefix:
     assume(not any(each in network for each in METADATA_ADDRESSES))
     assume(not network.overlaps(ip_network("::/8")) if network.version == 6 else True)  # it embeds IPv4 addresses
 
-    assert read(env.read_networks, str(network)) == [network]
+    assert read(env_addresses.read_networks, str(network)) == [network]
 
 
 def test_a_network_with_host_bits_is_explained() -> None:
     with pytest.raises(InvalidSetting, match=r"contains '10\.1\.2\.3/16', an address inside a network; set it to "):
-        read(env.read_networks, "10.1.2.3/16")
+        read(env_addresses.read_networks, "10.1.2.3/16")
 
 
 @pytest.mark.parametrize(("value", "apps"), [("chat, demo,chat", ["chat", "demo"]), ("", []), (" ,", [])])
