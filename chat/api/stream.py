@@ -14,7 +14,7 @@ from chat.api.requests import StreamRequest, read_body
 from chat.conversations import start_turn
 from chat.conversations.start_turn import UserDecision
 from chat.errors import ApiError
-from chat.events import event_reader
+from chat.events import event_reader, event_writer
 from chat.models import Message
 from chat.turns import turn_runner
 
@@ -74,7 +74,7 @@ def _start(request: HttpRequest, identity: Identity) -> str:
 
 def start(identity: Identity, body: Mapping[str, Any], session_id: str | None, *, creates: bool = False) -> str:
     """Start a turn from a validated body, and return its id. Raises ApiError."""
-    turn_runner.check_capacity()
+    event_writer.check_capacity()
     new = start_turn.start_turn(
         subject=identity.subject,
         message=body.get("message", ""),

@@ -4,6 +4,8 @@ import logging
 import threading
 import time
 from collections.abc import Callable
+from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 import orjson
@@ -11,6 +13,7 @@ from django.db import DatabaseError, IntegrityError, InterfaceError, transaction
 from django.db.models import Max
 
 from chat.connections import close_connection, give_back_connection
+from chat.errors import ApiError
 from chat.events import failed_turns
 from chat.events.turn_log import TurnLog
 from chat.models import EventChunk, Message
@@ -20,6 +23,8 @@ log = logging.getLogger(__name__)
 
 FLUSH_SECONDS = 0.25
 MARKING_SECONDS = 4.0
+END_TRIES = 20  # to write the end of a turn while the database is away
+MAX_TURNS = 300  # in one process
 
 Cancel = Callable[[], None]
 
@@ -56,6 +61,12 @@ def count_turns() -> int:
     return len(_running)
 
 
+def check_capacity() -> None:
+    """Raise ApiError if this process runs as many turns as it can."""
+    if count_turns() >= MAX_TURNS:
+        raise ApiError(503, "too_many_turns", "Too many answers are being written. Try again soon.", retry_after=2)
+
+
 def remove_turn(turn_log: TurnLog) -> None:
     """Stop writing a turn, whose last events were written by `write_events`."""
     with _lock:
@@ -76,6 +87,24 @@ def write_end(turn_log: TurnLog, store_end: Callable[[], None]) -> None:
             raise
         if chunk is not None:
             turn_log.written = chunk.last
+
+
+def write_end_patiently(turn_log: TurnLog, store_end: Callable[..., None], *, exists: Callable[[], bool]) -> bool:
+    """Write the end of a turn, also if the database is away for a while. Return False if that did not succeed.
+
+    `store_end` is called with the time of each try (`at`). Nothing is written if the turn does not exist any longer.
+    """
+    for attempt in range(END_TRIES):
+        try:
+            write_end(turn_log, partial(store_end, at=datetime.now(UTC)))
+            return True
+        except (DatabaseError, InterfaceError) as error:
+            if isinstance(error, IntegrityError) and not exists():
+                return True  # the user has deleted the conversation, or was forgotten
+            log.warning("chat.end_not_written turn=%s reason=%s", turn_log.turn_id, type(error).__name__)
+            give_back_connection()
+            time.sleep(min(0.2 * (attempt + 1), 2))
+    return False
 
 
 def _run() -> None:

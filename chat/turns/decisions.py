@@ -1,13 +1,14 @@
 """Go on with a turn that asked the user: carry out what they decided, by a button or by a plain yes or no."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from chat.context.shortening.clipping import clip
 from chat.conversations import past_turns, turn_store
 from chat.conversations.past_turns import AskedTurn
 from chat.conversations.replies import read_reply
 from chat.conversations.start_turn import NewTurn, UserDecision
+from chat.events.turn_output import TurnOutput
 from chat.gateway import envelopes
 from chat.gateway.envelopes import AskedInput
 from chat.models import ToolCall
@@ -66,9 +67,7 @@ def build_write_keys(new: NewTurn) -> WriteKeys:
     return keys
 
 
-def carry_out(
-    new: NewTurn, tools: ToolRunner, *, write_text: Callable[[str], None], get_text_length: Callable[[], int]
-) -> str:
+def carry_out(new: NewTurn, tools: ToolRunner, output: TurnOutput) -> str:
     """Run or close the calls. Return what was decided, in words for the model; empty if something still waits.
 
     What waits is shown again as a part of this turn. Raises LlmAborted if the user stops the turn; what was not carried
@@ -98,9 +97,9 @@ def carry_out(
     waiting = turn_store.load_waiting_calls({row.message_id for row in rows})
     if waiting:
         if sentences:
-            write_text(" ".join(dict.fromkeys(sentences)))
+            output.write_text(" ".join(dict.fromkeys(sentences)))
         for row in waiting:
-            tools.show_waiting(row, text_length=get_text_length())
+            tools.show_waiting(row, text_length=output.get_text_length())
         return ""
     who = f"The user wrote “{clip(new.message, MAX_REPLY)}”: they" if new.question else "The user"
     return f"{who} {', and '.join(decided)}"

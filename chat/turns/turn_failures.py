@@ -1,7 +1,10 @@
 """Failures of turns in words for the user, above all those of the model."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
+from chat.events import failed_turns
 from core import llm
 
 SEND_AGAIN = "Send the message again."
@@ -38,6 +41,16 @@ class TurnFailure:
     problem: str
     advice: str
     is_retryable: bool
+
+    def to_dict(self, operations: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        """Return the error of a turn with these operations. To send the message again would do its writes twice."""
+        has_written = any(operation["status"] == "success" for operation in operations)
+        advice = failed_turns.LOOK_FIRST if has_written else self.advice
+        return {
+            "code": self.code,
+            "message": f"{self.problem} {advice}".strip(),
+            "retryable": self.is_retryable and not has_written,
+        }
 
 
 def explain_model_error(error: llm.LlmError) -> TurnFailure:

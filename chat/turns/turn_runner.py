@@ -1,16 +1,13 @@
 """Run turns in separate threads: a broken stream or a closed page does not end them."""
 
 import logging
-import time
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
-from django.db import DatabaseError, IntegrityError, InterfaceError
-
 from chat.connections import give_back_connection
-from chat.context.handles import NamedText, RowHandles
+from chat.context.handles import RowHandles
 from chat.context.history import build_past_messages
 from chat.context.layers import GLOBAL, PROJECT, Place
 from chat.context.retelling import retell_turns
@@ -23,11 +20,11 @@ from chat.conversations.start_turn import NewTurn
 from chat.errors import ApiError
 from chat.events import event_writer, failed_turns
 from chat.events.turn_log import TurnLog
+from chat.events.turn_output import TurnOutput
 from chat.gateway import envelopes
 from chat.gateway.client import Credentials, GatewayClient, GatewayRefused, GatewayUnavailable
 from chat.gateway.envelopes import format_context_header
-from chat.markdown import AnswerText
-from chat.models import Conversation, Message, ToolCall
+from chat.models import Conversation, Message
 from chat.threads import start_thread
 from chat.turns import decisions, model_endpoint, spans, telemetry
 from chat.turns.model_endpoint import ChatModel, Spent
@@ -42,20 +39,12 @@ from core.http import Abort
 
 log = logging.getLogger(__name__)
 
-MAX_TURNS = 300  # in one process
 TURN_SECONDS = 600
-END_TRIES = 20  # to write the end of a turn while the database is away
 
 NOWHERE = "no project"
 WENT_WRONG = "Something went wrong here."
 
 Finish = Message.Finish
-
-
-def check_capacity() -> None:
-    """Raise ApiError if this process runs as many turns as it can."""
-    if event_writer.count_turns() >= MAX_TURNS:
-        raise ApiError(503, "too_many_turns", "Too many answers are being written. Try again soon.", retry_after=2)
 
 
 def run_in_thread(new: NewTurn, credentials: Credentials) -> TurnLog:
@@ -104,12 +93,9 @@ class TurnRunner:
         )
         self._spent = Spent()
         self._loop: TurnLoop | None = None
-        self._text = AnswerText()
-        self._reasoning: list[str] = []
         self._handles = RowHandles(new.conversation.row_ids, store=partial(turn_store.store_row_ids, new.conversation))
         self._names = NamesSeen({})
-        self._shown_text = NamedText(self._handles, self._names.get, self._write_text)
-        self._shown_reasoning = NamedText(self._handles, self._names.get, self._write_reasoning)
+        self._output = TurnOutput(turn_log, self._handles, self._names.get)
         self._failure = TurnFailure("internal", WENT_WRONG, SEND_AGAIN, is_retryable=True)
 
     def run(self) -> None:
@@ -149,7 +135,7 @@ class TurnRunner:
         except Exception as error:
             log.error("chat.end_failed turn=%s\n%s", self._turn.pk, logs.format_safely(error))
             self._turn.finish = self._fail("internal", WENT_WRONG)
-            self._turn.error = self._build_error()
+            self._turn.error = self._failure.to_dict(self._turn.written)
             self._log.append("error", failed_turns.describe_error(self._turn))
             self._store_end()
         finally:
@@ -162,7 +148,7 @@ class TurnRunner:
         asked = decisions.load_asked_turn(self._new) if self._new.decisions else None
         conversation = recent_messages.describe_conversation(self._new, asked=asked.question if asked else None)
         toolset = self._gateway.fetch_toolset("" if asked else self._new.message, conversation)
-        undecided = [] if asked else self._load_undecided_calls()
+        undecided = [] if asked else past_turns.load_undecided_calls(self._conversation, before=self._new.begins_at)
         toolset = self._add_tools(toolset, {call.name: None for call in undecided})
         self._gateway.use_toolset(toolset["id"])
         names, keys = self._names, decisions.build_write_keys(self._new)
@@ -174,26 +160,21 @@ class TurnRunner:
             tools=tools,
             toolset=toolset,
             line=self._open_line(),
-            get_text_length=self._get_text_length,
+            get_text_length=self._output.get_text_length,
             handles=self._handles,
         )
         decided = ""
         if asked:
-            write, get_length = self._write_text, self._get_text_length
-            decided = decisions.carry_out(self._new, tools, write_text=write, get_text_length=get_length)
+            decided = decisions.carry_out(self._new, tools, self._output)
             if not decided:
                 self._tell_context(toolset, [])
                 return Finish.ASK  # a call waits
-        base = self._build_base(toolset, names, asked)
+        base = self._build_base(toolset, asked)
         tools.zone = find_zone(self._conversation.zone)
         finish = loop.run(base, earlier=decisions.build_rounds(self._new, decided) if asked else ())
         if finish == Finish.ASK and decisions.asks_again(undecided, self._turn.calls.all()):
-            self._write_text(decisions.ASKED_AGAIN)
+            self._output.write_text(decisions.ASKED_AGAIN)
         return finish
-
-    def _load_undecided_calls(self) -> list[ToolCall]:
-        """Return the calls that the user answers in words: the model may repeat them."""
-        return past_turns.load_undecided_calls(self._conversation, before=self._new.begins_at)
 
     def _add_tools(self, toolset: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:
         """Return the toolset with tools that the conversation is about. Other surfaces reach them by tool_exec."""
@@ -208,20 +189,18 @@ class TurnRunner:
             Deadline.after(milliseconds=TURN_SECONDS * 1000),
             self._abort,
             self._spent.add_answer,
-            on_text=self._shown_text.add,
-            on_reasoning=self._shown_reasoning.add,
+            on_text=self._output.named_text.add,
+            on_reasoning=self._output.named_reasoning.add,
             pause=choose_pause,
         )
 
-    def _build_base(
-        self, toolset: Mapping[str, Any], names: NamesSeen, asked: AskedTurn | None
-    ) -> list[dict[str, Any]]:
+    def _build_base(self, toolset: Mapping[str, Any], asked: AskedTurn | None) -> list[dict[str, Any]]:
         """Return the messages before the turn's first answer: system, history and what the user wrote, or had asked."""
         at = datetime.now(UTC)
         before = asked.begins_at if asked else self._new.begins_at
         question = (asked.question.text if asked.question else "") if asked else self._new.message
         turns = past_turns.load_past_turns(
-            self._conversation, before=before, learn=names.learn, reply="" if asked else question
+            self._conversation, before=before, learn=self._names.learn, reply="" if asked else question
         )
         context = load_context(
             self._gateway.load_context,
@@ -231,7 +210,7 @@ class TurnRunner:
             subject=self._conversation.subject,
             shorten=self._handles.shorten_value,
         )
-        names.learn_names(context.names)
+        self._names.learn_names(context.names)
         if str(context.zone) != self._conversation.zone:
             turn_store.store_zone(self._conversation, str(context.zone))
         past, layer = build_past_messages(
@@ -266,8 +245,7 @@ class TurnRunner:
         )
 
     def _emit(self, type: str, data: Mapping[str, Any]) -> None:
-        self._close_block()
-        self._log.append(type, data)
+        self._output.write_event(type, data)
         if type == "tool" and "envelope" in data:
             self._follow_context_shift(data["envelope"])
 
@@ -285,46 +263,18 @@ class TurnRunner:
         turn_store.store_context(self._conversation, context)
         self._log.append("context", {"context": context, "name": name})
 
-    def _write_text(self, delta: str) -> None:
-        self._log.append("text", self._text.add(delta))
-
-    def _write_reasoning(self, delta: str) -> None:
-        self._reasoning.append(delta)
-        self._log.append("reasoning", {"delta": delta})
-
-    def _get_text_length(self) -> int:
-        self._shown_text.finish()
-        return self._text.length
-
-    def _close_block(self) -> None:
-        self._shown_text.finish()
-        self._shown_reasoning.finish()
-        if data := self._text.close_block():
-            self._log.append("text", data)
-
     def _fail(self, code: str, problem: str, advice: str = SEND_AGAIN, *, retryable: bool = True) -> Finish:
         self._failure = TurnFailure(code, problem, advice, retryable)
         return Finish.ERROR
 
-    def _build_error(self) -> dict[str, Any]:
-        """Return the error of a turn. To send a message again whose writes were done would do them twice."""
-        failure = self._failure
-        has_written = any(operation["status"] == "success" for operation in self._turn.written)
-        advice = failed_turns.LOOK_FIRST if has_written else failure.advice
-        return {
-            "code": failure.code,
-            "message": f"{failure.problem} {advice}".strip(),
-            "retryable": failure.is_retryable and not has_written,
-        }
-
     def _end(self, finish: Finish) -> None:
         """Report how the turn ended, and store it. Both are in the database before the stream ends."""
         turn, usage = self._turn, self._spent
-        self._close_block()
-        turn.text, turn.reasoning, turn.finish = self._text.text, "".join(self._reasoning), finish
+        self._output.close_block()
+        turn.text, turn.reasoning, turn.finish = self._output.text, self._output.reasoning, finish
         turn.written = self._loop.tools.ledger if self._loop else []
         if finish == Finish.ERROR:
-            turn.error = self._build_error()
+            turn.error = self._failure.to_dict(turn.written)
             self._log.append("usage", usage.to_dict())
             self._log.append("error", failed_turns.describe_error(turn))
         else:
@@ -345,14 +295,5 @@ class TurnRunner:
         turn, spent = self._turn, self._spent
         turn.usage = spent.to_dict()
         store_end = partial(turn_store.store_end, turn, tokens=spent.tokens, dollars=spent.dollars)
-        for attempt in range(END_TRIES):
-            try:
-                event_writer.write_end(self._log, partial(store_end, at=datetime.now(UTC)))
-                return
-            except (DatabaseError, InterfaceError) as error:
-                if isinstance(error, IntegrityError) and not turn_store.exists(turn):
-                    return  # the user has deleted the conversation, or was forgotten
-                log.warning("chat.end_not_written turn=%s reason=%s", self._turn.pk, type(error).__name__)
-                give_back_connection()
-                time.sleep(min(0.2 * (attempt + 1), 2))
-        log.error("chat.end_lost turn=%s", self._turn.pk)  # it is marked as interrupted
+        if not event_writer.write_end_patiently(self._log, store_end, exists=partial(turn_store.exists, turn)):
+            log.error("chat.end_lost turn=%s", turn.pk)  # it is marked as interrupted
