@@ -1,7 +1,5 @@
-"""The page of a connection: its fields, what the audit log keeps of them, and its grants."""
+"""The pages of connections: the list, the form, tests, and what changed upstream."""
 
-import json
-from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin, messages
@@ -19,17 +17,14 @@ from unfold.widgets import UnfoldAdminTextareaWidget
 
 from console import chat_links
 from console.access.switches import SwitchableMixin
-from console.connections import end_users, figures, import_pages
+from console.connections import connection_fields, end_users, figures, import_pages
 from console.connections.connection_test import run_test
 from console.connections.end_users import ConnectionForm
 from console.connections.import_pages import ImportPagesMixin
 from console.connections.secrets import ConnectionSecretInline, describe_secrets
 from console.log_pages import AuditedAdmin
-from gateway.credentials import connection_secrets
 from gateway.executors.remote import connection_guards
-from gateway.models import ConnectionSecret
 from registry.catalog import switches
-from registry.catalog.connections import ConnectionConfig
 from registry.imports import definitions, drift
 from registry.models import Connection, Switch
 
@@ -37,149 +32,6 @@ if TYPE_CHECKING:  # unfold ships no types; what it derives from has them
     from django.contrib.admin.views.main import ChangeList
 else:
     from unfold.views import ChangeList
-
-AUDITED_FIELDS = (*ConnectionConfig.__dataclass_fields__, "document_url", "check_every", "is_pinned")
-Auth, SubjectAs, Transport = Connection.Auth, Connection.SubjectAs, Connection.Transport
-
-# Needed only if requests are sent.
-_REQUEST_FIELDS = tuple(
-    """
-    base_url headers auth has_user_keys subject_as username key_in key_name more_keys token_url authorize_url client_id
-    scopes
-    subject_header
-""".split()
-)
-_LIMITS = ("max_in_flight", "max_response_kb", "check_every", "flow_labels")
-_FILE_LIMITS = ("max_file_kb", "file_types")
-HTTP_FIELDS = (*_REQUEST_FIELDS, *_LIMITS, *_FILE_LIMITS, "idempotency_header", "document_url", "is_pinned")
-MCP_FIELDS = (*_REQUEST_FIELDS, *_LIMITS, "transport", "command", "shares_sessions")
-
-# By the column that chooses: the columns that each choice needs.
-NEEDED_FIELDS: dict[str, dict[str, tuple[str, ...]]] = {
-    "kind": {
-        Connection.Kind.EMBEDDED: (),
-        Connection.Kind.EXAMPLE: (),
-        Connection.Kind.HTTP: HTTP_FIELDS,
-        Connection.Kind.MCP: MCP_FIELDS,
-    },
-    "transport": {Transport.HTTP: _REQUEST_FIELDS, Transport.SSE: _REQUEST_FIELDS, Transport.STDIO: ("command",)},
-    "auth": {
-        Auth.NONE: (),
-        Auth.BEARER: ("has_user_keys",),
-        Auth.BASIC: ("username", "has_user_keys"),
-        Auth.API_KEY: ("key_in", "key_name", "has_user_keys"),
-        Auth.CLIENT_CREDENTIALS: ("token_url", "client_id", "scopes"),
-        Auth.USER_OAUTH: ("token_url", "authorize_url", "client_id", "scopes"),
-    },
-    "subject_as": {
-        SubjectAs.NONE: (),
-        SubjectAs.HEADER: ("subject_header",),
-        SubjectAs.SIGNED_TOKEN: ("subject_header",),
-    },
-}
-ALWAYS_PINNED = (
-    "A tool whose definition changed is neither shown nor run until somebody approves the change. New tools of the "
-    "server are listed here and never imported automatically."
-)
-_AUTHENTICATION = (
-    "Authentication",
-    {
-        "fields": [
-            "auth",
-            "has_user_keys",
-            ("key_in", "key_name"),
-            "username",
-            ("token_url", "authorize_url"),
-            ("client_id", "scopes"),
-            "more_keys",
-        ]
-    },
-)
-_END_USERS = ("End users", {"fields": [("subject_as", "subject_header")]})
-_MCP_END_USERS = ("End users", {"fields": [("subject_as", "subject_header"), "shares_sessions"]})
-
-_DATA_FLOW = ("Data flow", {"fields": ["flow_labels"]})
-
-# By kind, the settings of a connection. Connections of other kinds have none.
-FIELDSETS: dict[str, list[Any]] = {
-    Connection.Kind.HTTP: [
-        ("Service", {"fields": ["base_url", "headers"]}),
-        _AUTHENTICATION,
-        _END_USERS,
-        (
-            "Limits",
-            {
-                "fields": [
-                    ("max_in_flight", "max_response_kb"),
-                    ("max_file_kb", "file_types"),
-                    "idempotency_header",
-                ]
-            },
-        ),
-        _DATA_FLOW,
-        ("Changes upstream", {"fields": [("document_url", "check_every"), "is_pinned"]}),
-    ],
-    Connection.Kind.MCP: [
-        ("Server", {"fields": ["transport", "command", "base_url", "headers"]}),
-        _AUTHENTICATION,
-        _MCP_END_USERS,
-        ("Limits", {"fields": [("max_in_flight", "max_response_kb")]}),
-        _DATA_FLOW,
-        ("Changes upstream", {"fields": ["check_every"], "description": ALWAYS_PINNED}),
-    ],
-}
-
-# A new connection may become one of either kind.
-NEW_FIELDSETS: list[Any] = [
-    ("Service", {"fields": ["transport", "command", "base_url", "headers"]}),
-    *(_MCP_END_USERS if each is _END_USERS else each for each in FIELDSETS[Connection.Kind.HTTP][1:]),
-]
-
-
-def read_audit_values(connection: Connection) -> dict[str, Any]:
-    """Return all settings if the connection has some, else name and kind. For secrets, only when each was set."""
-    names = AUDITED_FIELDS if connection.is_remote else ("name", "kind")
-    rows = ConnectionSecret.objects.filter(connection=connection).order_by("name")
-    secrets = {f"secret {row.name}": _describe_secret(row) for row in rows}
-    return {name: getattr(connection, name) for name in names} | secrets | end_users.read_audit_values(connection)
-
-
-def _describe_secret(row: ConnectionSecret) -> str:
-    if row.value.startswith(connection_secrets.REFERENCE):
-        return row.value
-    return f"set {row.updated_at:%Y-%m-%d %H:%M:%S}"
-
-
-def _list_unneeded_fields(connection: Connection) -> set[str]:
-    """Return the columns that do not apply, such as the token URL of a connection with a bearer token."""
-    choosing = NEEDED_FIELDS if connection.kind == Connection.Kind.MCP else NEEDED_FIELDS.keys() - {"transport"}
-    return {
-        field
-        for column in choosing
-        for fields in NEEDED_FIELDS[column].values()
-        for field in fields
-        if field not in NEEDED_FIELDS[column][getattr(connection, column)]
-    }
-
-
-def _leave_out(fields: Sequence[str | tuple[str, ...]], unneeded: Collection[str]) -> list[str | tuple[str, ...]]:
-    """Return the lines of a fieldset without some fields."""
-    lines = (line if isinstance(line, tuple) else (line,) for line in fields)
-    needed = (tuple(field for field in line if field not in unneeded) for line in lines)
-    return [line for line in needed if line]
-
-
-def build_attributes(column: str) -> dict[str, str]:
-    """Return the attributes of a select from which static/console/connection.js reads what to show."""
-    if column not in NEEDED_FIELDS:
-        return {}
-    secrets: dict[str, Any] = {}
-    if column == "auth":
-        secrets = {auth: connection_secrets.list_used(auth, SubjectAs.NONE) for auth in Auth}
-    if column == "subject_as":
-        secrets = {choice: connection_secrets.list_used(Auth.NONE, choice) for choice in SubjectAs}
-    return {"data-fields": json.dumps(NEEDED_FIELDS[column]), "data-secrets": json.dumps(secrets)}
-
 
 HEADERS_WIDGET = UnfoldAdminTextareaWidget(attrs={"class": "ui-code", "rows": 2, "spellcheck": "false"})
 
@@ -225,11 +77,13 @@ class ConnectionAdmin(AuditedAdmin, SwitchableMixin, ImportPagesMixin):
     def get_fieldsets(self, request: HttpRequest, obj: Connection | None = None) -> Any:
         """Return the settings of the connection's kind; for a new one, the settings of all kinds."""
         identity = (None, {"fields": ["name", "kind"]})
-        fieldsets = [identity, *(NEW_FIELDSETS if obj is None else FIELDSETS.get(obj.kind, ()))]
+        fieldsets = [
+            identity,
+            *(connection_fields.NEW_FIELDSETS if obj is None else connection_fields.FIELDSETS.get(obj.kind, ())),
+        ]
         if obj is None or self.has_change_permission(request, obj):
             return fieldsets  # connection.js hides what the chosen options do not need
-        unneeded = _list_unneeded_fields(obj)
-        return [(title, options | {"fields": _leave_out(options["fields"], unneeded)}) for title, options in fieldsets]
+        return connection_fields.drop_unneeded_fields(fieldsets, obj)
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         return super().changelist_view(request, {"may_import": self.has_import_permission(request)})
@@ -249,7 +103,7 @@ class ConnectionAdmin(AuditedAdmin, SwitchableMixin, ImportPagesMixin):
             kwargs["choices"] = [(kind.value, kind.label) for kind in (Connection.Kind.HTTP, Connection.Kind.MCP)]
         field = super().formfield_for_choice_field(db_field, request, **kwargs)
         if field is not None:
-            field.widget.attrs |= build_attributes(db_field.name)
+            field.widget.attrs |= connection_fields.build_attributes(db_field.name)
         return field
 
     def get_inlines(self, request: HttpRequest, obj: Connection | None) -> Any:
@@ -303,7 +157,7 @@ class ConnectionAdmin(AuditedAdmin, SwitchableMixin, ImportPagesMixin):
         return import_pages.annotate_counts(super().get_queryset(request))
 
     def get_audit_values(self, row: Connection) -> dict[str, Any]:
-        return read_audit_values(row)
+        return connection_fields.read_audit_values(row)
 
     def save_model(self, request: HttpRequest, obj: Connection, form: Any, change: bool) -> None:
         """Save a connection. A new name changes the entries of its ops, so mark them as updated."""

@@ -15,7 +15,8 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 
 from console import chat_links, diff_view
-from console.connections.import_forms import DocumentForm, PickForm, PickToolsForm, ServerForm
+from console.connections.import_forms import DocumentForm, ServerForm
+from console.connections.pick_forms import PickForm, PickToolsForm
 from console.connections.secrets import describe_secrets
 from core.admin import base
 from registry.drafts import history

@@ -20,7 +20,7 @@ from unfold.widgets import (
 
 from audit import audit_log
 from console import diff_view
-from console.connections.connections import read_audit_values
+from console.connections.connection_fields import read_audit_values
 from console.copy import add_op_form
 from console.copy.add_op_form import ArgumentFormSet, BaseArgumentFormSet, HandMadeOp
 from core.admin import base

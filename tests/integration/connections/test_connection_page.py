@@ -15,9 +15,7 @@ from django.utils import timezone
 from analytics.events import event_log
 from audit.models import AuditEntry
 from config.management.commands.docs import _build_errors_page
-from console.connections import connection_test, figures, import_pages
-from console.connections import connections as connection_pages
-from console.connections import connections as shown_fields
+from console.connections import connection_fields, connection_test, figures, import_pages
 from gateway.credentials import connection_secrets
 from gateway.executors.remote import errors as transport_errors
 from gateway.executors.remote.errors import API_ERRORS
@@ -174,11 +172,11 @@ def test_page_offers_the_secrets_that_the_authentication_uses(
 
 
 def test_page_says_what_each_choice_shows() -> None:
-    fields = {name for _, options in connection_pages.NEW_FIELDSETS for name in flatten(options["fields"])}
-    shown = {name for needed in shown_fields.NEEDED_FIELDS.values() for names in needed.values() for name in names}
+    fields = {name for _, options in connection_fields.NEW_FIELDSETS for name in flatten(options["fields"])}
+    shown = {name for needed in connection_fields.NEEDED_FIELDS.values() for names in needed.values() for name in names}
 
     assert shown == fields
-    for column, needed in shown_fields.NEEDED_FIELDS.items():
+    for column, needed in connection_fields.NEEDED_FIELDS.items():
         assert list(needed) == [value for value, _ in Connection._meta.get_field(column).choices]
 
 
