@@ -21,7 +21,7 @@ from gateway.contracts.errors import (
     build_outcome_unknown_error,
 )
 from gateway.executors.mcp.definition_check import UnknownProgram
-from gateway.executors.mcp.session_pool import TooManySessions
+from gateway.executors.mcp.sessions.session_pool import TooManySessions
 from gateway.executors.mcp.tool_call import BROKEN_RESULT, McpToolCall
 from gateway.executors.remote import errors
 from gateway.executors.remote.errors import (

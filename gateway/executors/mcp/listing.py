@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from core.database.deadlines import Deadline
 from core.http.async_client import AsyncCall, current_call
 from gateway.contracts.errors import GatewayError
-from gateway.executors.mcp import session_pool
 from gateway.executors.mcp.definition_check import UnknownProgram
-from gateway.executors.mcp.session import MAX_TOOLS, TooManyTools
+from gateway.executors.mcp.sessions import session_pool, tool_listing
+from gateway.executors.mcp.sessions.tool_listing import MAX_TOOLS, TooManyTools
 from gateway.executors.remote import credentials
 from gateway.executors.remote.credentials import BuiltRequest
 from registry.catalog.connections import ConnectionConfig
@@ -63,8 +63,8 @@ async def _list(config: ConnectionConfig, call: AsyncCall) -> McpListing:
     session = session_pool.open_session(config, call)
     try:
         await session.wait_until_open()
-        tools = await session.list_tools()
         client = session.client
+        tools = await tool_listing.list_tools(client)
         info = client.server_info
         has_resources = client.server_capabilities.resources is not None
         title = cleanup.strip_blank(info.title or "") or cleanup.strip_blank(info.name) if info else ""

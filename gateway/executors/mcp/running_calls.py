@@ -12,7 +12,8 @@ from mcp.shared.exceptions import MCPError
 from core.database.deadlines import Deadline
 from gateway.contracts.user_questions import UserAnswer
 from gateway.executors.base import CallWatcher, ClientSubject
-from gateway.executors.mcp import session_pool, tool_call
+from gateway.executors.mcp import tool_call
+from gateway.executors.mcp.sessions import session_pool
 from gateway.executors.mcp.tool_call import McpToolCall
 from gateway.executors.remote.secret_redaction import NO_SECRETS, Redactor
 from registry.catalog.connections import ConnectionConfig

@@ -30,11 +30,12 @@ from core.http.errors import AddressRefused, TooLarge
 from core.text import json_text
 from gateway.contracts.user_questions import EXPIRES_IN, GivenAnswers, UserAnswer, UserQuestion
 from gateway.executors.base import ClientSubject
-from gateway.executors.mcp import questions, session_pool
+from gateway.executors.mcp import questions
 from gateway.executors.mcp.definition_check import UnknownProgram
 from gateway.executors.mcp.questions import UnsupportedQuestion
-from gateway.executors.mcp.session import McpSession
-from gateway.executors.mcp.session_pool import TooManySessions
+from gateway.executors.mcp.sessions import session_pool
+from gateway.executors.mcp.sessions.session import McpSession
+from gateway.executors.mcp.sessions.session_pool import TooManySessions
 from gateway.executors.remote.connection_guards import is_failure_status
 from registry.catalog import connections
 from registry.catalog.connections import ConnectionConfig
@@ -195,12 +196,12 @@ async def run(call: McpToolCall, config: ConnectionConfig, owner: ClientSubject 
 async def _call_in_session(call: McpToolCall, session: McpSession, config: ConnectionConfig) -> None:
     call.was_opened = True
     approved = connections.get_connections().approved.get((config.name, call.tool), "")
-    if not approved or not await session.lists_definition(call.tool, approved):
+    if not approved or not await session.tools.has_definition(call.tool, approved):
         call.is_changed = True
         return
     call.exchange.is_sent, call.exchange.status = config.transport == "stdio", 0
     call.was_called = True
-    if run_tool := session.find_runner(call.tool):
+    if run_tool := session.tools.find_runner(call.tool):
         call.result = await run_tool(session.client, call.arguments)
         return
     given = call.given.answers if call.given else {}

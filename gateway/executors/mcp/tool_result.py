@@ -23,7 +23,7 @@ from core.text.decoding import REPLACEMENT
 from core.text.lenient_json import BAD_CHARACTER, LenientReader, UnreadableJSON, looks_like_json
 from gateway.contracts.errors import GatewayError
 from gateway.executors.base import UpstreamCall
-from gateway.executors.mcp.answer_repair import REMARKS
+from gateway.executors.mcp.sessions.answer_repair import REMARKS
 from gateway.executors.remote import result_values
 from gateway.executors.remote.result_values import DONE, add_beside, clean_value, find_data, wrap_value
 from gateway.executors.remote.secret_redaction import NO_SECRETS, Redactor

@@ -22,7 +22,8 @@ from mcp_types import (
 
 from analytics.events import event_log
 from analytics.events.models import OperationEvent
-from gateway.executors.mcp import session_pool, tool_runner, waiting_calls
+from gateway.executors.mcp import tool_runner, waiting_calls
+from gateway.executors.mcp.sessions import session_pool
 from gateway.models import IdempotencyRecord, PendingInput
 from tests.support.clients.api import Api, assert_refused
 from tests.support.loops import for_each

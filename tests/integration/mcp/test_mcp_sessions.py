@@ -9,9 +9,9 @@ import pytest
 
 from core.http.async_client import AsyncCall
 from gateway.executors.base import ClientSubject
-from gateway.executors.mcp import session as mcp_session
-from gateway.executors.mcp import session_pool
-from gateway.executors.mcp.session_pool import TooManySessions
+from gateway.executors.mcp.sessions import session as mcp_session
+from gateway.executors.mcp.sessions import session_pool
+from gateway.executors.mcp.sessions.session_pool import TooManySessions
 from registry.catalog import connections
 from registry.catalog.connections import ConnectionConfig
 from registry.models import Connection

@@ -23,7 +23,8 @@ from mcp_types import (
 from analytics.events import event_log
 from analytics.events.models import OperationEvent
 from gateway.credentials import connection_secrets
-from gateway.executors.mcp import listing, session
+from gateway.executors.mcp import listing
+from gateway.executors.mcp.sessions import session
 from gateway.models import StoredFile
 from registry.catalog import connections
 from registry.models import Connection, UpstreamDefinition

@@ -32,7 +32,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Mount, Route
 
-from gateway.executors.mcp import definition_check, resource_tools, session_pool
+from gateway.executors.mcp import definition_check
+from gateway.executors.mcp.sessions import resource_tools, session_pool
 from registry.catalog import cache, connections
 from registry.files import loader
 from registry.imports.mcp_import import digest_tool

@@ -7,10 +7,8 @@ import asyncio
 import logging
 import os
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, contextmanager, suppress
-from dataclasses import dataclass, field
-from math import inf
 from typing import Any, Protocol
 
 import httpx2
@@ -20,87 +18,30 @@ from mcp.client.session import ClientRequestContext, IncomingMessage
 from mcp.client.sse import sse_client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
-from mcp.shared.exceptions import MCPError
 from mcp_types import (
-    CallToolResult,
     ElicitRequestParams,
     ElicitResult,
     ErrorData,
-    ListToolsResult,
     LoggingLevel,
     LoggingMessageNotificationParams,
-    PaginatedRequestParams,
-    Tool,
     ToolListChangedNotification,
 )
 
 from core.http import get_upstream_networks, message_codec
 from core.http.async_client import AsyncCall, build_client
-from gateway.executors.mcp import answer_repair, definition_check, resource_tools
+from gateway.executors.mcp import definition_check
+from gateway.executors.mcp.sessions import answer_repair
+from gateway.executors.mcp.sessions.tool_listing import ListedTools
 from registry.catalog.connections import ConnectionConfig
-from registry.imports.mcp_import import digest_tool
 from registry.models import Connection
 
-PROMISED_SECONDS = 5.0  # the longest time that a list is used, even if the server promises more
 log = logging.getLogger(__name__)
 OPEN_SECONDS = 15.0  # for the start of a program and the handshake
 CLOSE_SECONDS = 15.0  # for the end of a program, or for notifying the server of the end of the session
 IDLE_SECONDS = 300.0
-MAX_PAGES = 100
-MAX_TOOLS = 5_000
 MAX_MESSAGES = 1_000  # that a server can send unasked, in a second
 STREAM_SECONDS = 300.0  # of silence on a stream of server-sent events
 LOG_LEVEL: LoggingLevel = "info"  # of the messages that servers are asked to send during a call
-
-
-@dataclass(frozen=True, slots=True)
-class ToolListing:
-    """What a server lists: a function that returns the definitions of a tool by its name, none if it is not listed.
-
-    `valid_seconds` is how long the server promises that the list is valid.
-    """
-
-    find_definitions: Callable[[str], list[dict[str, Any]]] = lambda _: []
-    valid_seconds: float = 0.0
-    digests: dict[str, frozenset[str]] = field(default_factory=dict)  # so far: a server may list thousands
-
-    def get_digests(self, tool: str) -> frozenset[str]:
-        """Return the digests of a tool's definitions: none if it is not listed, two if its name is listed twice."""
-        if tool not in self.digests:
-            self.digests[tool] = frozenset(map(digest_tool, self.find_definitions(tool)))
-        return self.digests[tool]
-
-
-class ListedTools:
-    """The last list. It is requested again before each call, unless the server promises to report changes.
-
-    Used on the event loop only. Calls that wait at the same time share a list.
-    """
-
-    def __init__(self, fetch: Callable[[], Awaitable[ToolListing]]) -> None:
-        self._fetch = fetch
-        self._listing = ToolListing()
-        self._listed_at = -inf
-        self._expired_at = -inf
-        self._lock = asyncio.Lock()
-
-    async def get_digests(self, tool: str) -> frozenset[str]:
-        """Return the digests of a tool's definitions as the server lists them now."""
-        asked_at = time.monotonic()
-        async with self._lock:
-            if self._listed_at < max(asked_at - self._listing.valid_seconds, self._expired_at):
-                began_at = time.monotonic()
-                self._listing = await self._fetch()
-                self._listed_at = began_at
-            return self._listing.get_digests(tool)
-
-    def expire(self) -> None:
-        """Record that the server reports changed tools."""
-        self._expired_at = time.monotonic()
-
-
-class TooManyTools(Exception):
-    """The server lists more tools than allowed, or its list does not end."""
 
 
 class ServerListener(Protocol):
@@ -129,8 +70,7 @@ class McpSession:
         self._client: Client | None = None
         self._ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._closing = asyncio.Event()
-        self._own_tools: frozenset[str] = frozenset()
-        self._listed = ListedTools(self._list_for_call)
+        self.tools = ListedTools(self)
         self._message_second, self._message_count = 0, 0
         self._task = asyncio.create_task(self._keep_open())
 
@@ -186,69 +126,8 @@ class McpSession:
         """Return once the session has fully ended."""
         await asyncio.wait([self._task])
 
-    async def lists_definition(self, tool: str, digest: str) -> bool:
-        """Return whether the server lists a tool now with the definition of this digest."""
-        return digest in await self._listed.get_digests(tool)
-
-    async def list_tools(self) -> list[dict[str, Any]]:
-        """Return the definitions of all tools, as the server sends them. Raises TooManyTools."""
-        pages = await self._list_pages()
-        tools = _drop_repeated(definition for page in pages for definition in _read_definitions(page))
-        names = {tool["name"] for tool in tools if isinstance(tool.get("name"), str)}
-        return [*tools, *resource_tools.list_additional(self.client, names)]
-
-    def find_runner(self, tool: str) -> Callable[[Client, dict[str, Any]], Awaitable[CallToolResult]] | None:
-        """Return what runs a tool that is not the server's own; None for one that is."""
-        return None if tool in self._own_tools else resource_tools.RUNNERS.get(tool)
-
-    async def _list_for_call(self) -> ToolListing:
-        pages = await self._list_pages()
-        own: dict[str, list[Tool | dict[str, Any]]] = {}
-        for page in pages:
-            for tool in page.tools:
-                own.setdefault(tool.name, []).append(tool)
-            for unusual in _get_unusual_tools(page):
-                if isinstance(unusual.get("name"), str):
-                    own.setdefault(unusual["name"], []).append(unusual)
-        additional = {tool["name"]: tool for tool in resource_tools.list_additional(self.client, own)}
-        self._own_tools = frozenset(own)
-
-        def find_definitions(name: str) -> list[dict[str, Any]]:
-            if name in own:
-                return list(map(_read_definition, own[name]))
-            return [additional[name]] if name in additional else []
-
-        return ToolListing(find_definitions, self._get_promised_seconds(pages))
-
-    async def _list_pages(self) -> list[ListToolsResult]:
-        pages: list[ListToolsResult] = []
-        cursor: str | None = None
-        known = set[str]()
-        for _ in range(MAX_PAGES):
-            try:
-                pages.append(await self.client.session.list_tools(params=PaginatedRequestParams(cursor=cursor)))
-            except MCPError:
-                if cursor != "":
-                    raise
-                return pages  # servers from before 2026-07-28 can end a list with it
-            cursor = pages[-1].next_cursor
-            if cursor is None or cursor in known:
-                return pages
-            known.add(cursor)
-            if sum(len(page.tools) for page in pages) > MAX_TOOLS:
-                break
-        raise TooManyTools  # a part of the list would look as if the server had dropped the rest
-
-    def _get_promised_seconds(self, pages: list[ListToolsResult]) -> float:
-        """Return how long the server promises that its list is valid, or that it would report changes."""
-        seconds = min(page.ttl_ms for page in pages) / 1000
-        tools = self.client.server_capabilities.tools
-        if tools is not None and tools.list_changed and self._is_listening:
-            seconds = PROMISED_SECONDS
-        return min(seconds, PROMISED_SECONDS)
-
     @property
-    def _is_listening(self) -> bool:
+    def is_listening(self) -> bool:
         """Whether messages that the server sends unasked would arrive."""
         return self.config.is_program or self.opening.is_listening
 
@@ -293,7 +172,7 @@ class McpSession:
         """Record that the tools changed. All other messages that a server sends unasked are ignored, but counted."""
         self.count_message()
         if isinstance(message, ToolListChangedNotification):
-            self._listed.expire()
+            self.tools.expire()
 
     async def _ask(
         self,
@@ -323,30 +202,6 @@ class McpSession:
         if self._message_count > MAX_MESSAGES:
             log.warning("mcp.too_many_messages connection=%s", self.config.name)
             self.close()
-
-
-def _read_definitions(page: ListToolsResult) -> list[dict[str, Any]]:
-    """Return the definitions of the tools of a page, also of those that do not follow the protocol."""
-    return [*map(_read_definition, page.tools), *_get_unusual_tools(page)]
-
-
-def _drop_repeated(tools: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return definitions without those that were listed before: a server may answer a cursor with the first page."""
-    by_digest: dict[tuple[str, str], dict[str, Any]] = {}
-    for tool in tools:
-        by_digest.setdefault((str(tool.get("name")), digest_tool(tool)), tool)
-    return list(by_digest.values())
-
-
-def _get_unusual_tools(page: ListToolsResult) -> list[dict[str, Any]]:
-    tools: list[dict[str, Any]] = (page.meta or {}).get(answer_repair.UNUSUAL_TOOLS, [])
-    return tools
-
-
-def _read_definition(tool: Tool | dict[str, Any]) -> dict[str, Any]:
-    if isinstance(tool, dict):
-        return tool
-    return tool.model_dump(by_alias=True, mode="json", exclude_none=True)
 
 
 def _open_transport(config: ConnectionConfig) -> AbstractAsyncContextManager[Transport]:

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from core.http.async_client import AsyncCall, current_call
 from gateway.executors.base import ClientSubject
-from gateway.executors.mcp.session import McpSession
+from gateway.executors.mcp.sessions.session import McpSession
 from registry.catalog.connections import ConnectionConfig
 
 MAX_PROGRAMS = 20

@@ -8,7 +8,7 @@ from mcp_types import methods
 from core.http import message_codec, message_repair
 from core.http.async_client import AsyncCall, current_call
 from core.text import lenient_json
-from gateway.executors.mcp.answer_repair import REMARKS, UNUSUAL_TOOLS, repair_result
+from gateway.executors.mcp.sessions.answer_repair import REMARKS, UNUSUAL_TOOLS, repair_result
 from tests.support.loops import for_each
 
 VERSION = "2025-06-18"

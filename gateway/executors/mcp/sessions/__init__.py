@@ -1,0 +1,1 @@
+"""Sessions with MCP servers, and what a session knows: the tools that its server lists."""
