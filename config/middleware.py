@@ -2,10 +2,12 @@
 
 from collections.abc import Callable
 from functools import lru_cache
+from io import BytesIO
 from typing import cast
 
 from django.conf import settings
 from django.core.handlers.exception import convert_exception_to_response
+from django.core.handlers.wsgi import WSGIRequest
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.middleware.security import SecurityMiddleware
@@ -74,19 +76,11 @@ def _check_host(request: HttpRequest) -> None:
         _allowed_hosts[host] = allowed
 
 
-class _Probe:
-    """A request, as far as SecurityMiddleware looks at it before it answers."""
-
-    def __init__(self, *, is_secure: bool) -> None:
-        self._is_secure = is_secure
-
-    def is_secure(self) -> bool:
-        return self._is_secure
-
-
 def _list_security_headers(*, is_secure: bool) -> tuple[tuple[str, str], ...]:
     """Return the headers that SecurityMiddleware adds to each response, which depend on nothing else."""
+    scheme = "https" if is_secure else "http"
+    request = WSGIRequest({"REQUEST_METHOD": "GET", "wsgi.url_scheme": scheme, "wsgi.input": BytesIO()})
     response = HttpResponse()
     del response.headers["Content-Type"]
-    SecurityMiddleware(lambda _: response).process_response(_Probe(is_secure=is_secure), response)  # type: ignore[arg-type]
+    SecurityMiddleware(lambda _: response).process_response(request, response)
     return tuple(response.headers.items())

@@ -1,4 +1,9 @@
-from django.test import Client, override_settings
+import pytest
+from django.http import HttpResponse
+from django.middleware.security import SecurityMiddleware
+from django.test import Client, RequestFactory, override_settings
+
+from config.middleware import api_first
 
 
 def test_api_calls_have_no_session_and_no_cookie(api) -> None:
@@ -37,3 +42,16 @@ def test_api_call_over_http_is_refused_when_https_is_required() -> None:
     assert response.status_code == 400
     assert response.json()["error"]["details"]["reason"] == "https_required"
     assert Client().get("/admin/").headers["Location"].startswith("https://")
+
+
+@override_settings(SECURE_HSTS_SECONDS=60, SECURE_REFERRER_POLICY="no-referrer", SECURE_CROSS_ORIGIN_OPENER_POLICY=None)
+@pytest.mark.parametrize("is_secure", [False, True])
+def test_api_calls_have_the_security_headers_of_pages(is_secure: bool) -> None:
+    request = RequestFactory().get("/api/v1/help", secure=is_secure)
+    expected = SecurityMiddleware(lambda _: HttpResponse())(request)
+    del expected.headers["Content-Type"]
+
+    answer = api_first(lambda _: HttpResponse())(request)
+
+    assert ("Strict-Transport-Security" in expected.headers) is is_secure
+    assert expected.headers.items() <= dict(answer.items()).items()
