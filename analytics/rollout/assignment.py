@@ -59,6 +59,9 @@ class Routing:
     release: str = ""  # version; empty: the live release
     cohort: str = ""  # the cohorts that decided, in the form of operation events
     native_format: str = ""  # on the native surface: the format of the tools that a search loads
+    own_tools: tuple[
+        str, ...
+    ] = ()  # on the hybrid surface: paths of the ops that a toolset showed as tools of their own
 
 
 DEFAULT_ROUTING = Routing()

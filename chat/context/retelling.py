@@ -33,7 +33,7 @@ def _retell_step(step: PastStep, tools: ToolNames) -> PastStep:
 def _retell_call(call: PastCall, tools: ToolNames) -> PastCall:
     result, arguments = _parse_object(call.result), _parse_object(call.arguments)
     called = str(arguments.get("op") or "") if call.name == EXEC_TOOL else ""
-    retold = replace(call, result=dump(_rename_ops(result, tools, called=called))) if result else call
+    retold = replace(call, result=dump(rename_ops(result, tools, called=called))) if result else call
     if call.name == BATCH_TOOL or is_look_up(call.name):
         return retold if tools.shows(call.name) else replace(retold, told_as="several calls")
     op = str(result.get("op") or (arguments.get("op") if call.name == EXEC_TOOL else call.name) or call.name)
@@ -41,9 +41,11 @@ def _retell_call(call: PastCall, tools: ToolNames) -> PastCall:
     sent = arguments.get("op") if call.name == EXEC_TOOL else None
     # What the user has not decided may be repeated, so it stays a call as it was sent.
     is_open = _get_reason(result) == NOT_DECIDED
-    if tools.shows(call.name) and (is_open or not isinstance(sent, str) or tools.runs(sent)):
+    tool = tools.find_tool(op)
+    has_own_tool = bool(tool) and arguments.keys() <= {"op", "args"}  # and says nothing that the tool cannot say
+    if tools.shows(call.name) and (is_open or not isinstance(sent, str) or (tools.runs(sent) and not has_own_tool)):
         return retold
-    if tool := tools.find_tool(op):
+    if tool:
         return replace(retold, name=tool, arguments=dump(args))
     if tools.runs(op):
         return replace(retold, name=EXEC_TOOL, arguments=dump({"op": op, "args": args}))
@@ -56,21 +58,21 @@ def _get_reason(result: Mapping[str, Any]) -> Any:
     return details.get("reason") if isinstance(details, Mapping) else None
 
 
-def _rename_ops(result: dict[str, Any], tools: ToolNames, *, called: str = "") -> dict[str, Any]:
+def rename_ops(result: Mapping[str, Any], tools: ToolNames, *, called: str = "") -> dict[str, Any]:
     """Return an answer, or the answers of a batch, with each op by its name on the surface, or in words.
 
     On discovery that is the name that the model `called`.
     """
     entries = result.get("results")
     if "batch_id" in result and isinstance(entries, list):
-        return {**result, "results": [_rename_ops(each, tools) if isinstance(each, dict) else each for each in entries]}
+        return {**result, "results": [rename_ops(each, tools) if isinstance(each, dict) else each for each in entries]}
     if isinstance(rows := result.get("items"), list) and "result" not in result:  # of a loop in a batch
-        result = {**result, "items": [_rename_ops(each, tools) if isinstance(each, dict) else each for each in rows]}
+        result = {**result, "items": [rename_ops(each, tools) if isinstance(each, dict) else each for each in rows]}
     op = result.get("op")
     if not isinstance(op, str) or not op:
-        return result
+        return {**result}
     name = called if called and tools.runs(called) else ""
-    return {**result, "op": tools.find(op) or name or _describe(op)}
+    return {**result, "op": tools.find(op) or name or (_describe(op) if "." in op else op)}
 
 
 def _describe(op: str) -> str:

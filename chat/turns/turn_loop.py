@@ -7,6 +7,8 @@ from typing import Any
 from chat.context import budgets
 from chat.context.handles import RowHandles, accept_handles
 from chat.context.history import MAX_ARGUMENT_TOKENS, count_tokens
+from chat.context.retelling import rename_ops
+from chat.context.sections.tool_names import ToolNames
 from chat.context.shortening import arguments
 from chat.context.shortening.answers import read_answer
 from chat.context.tool_results import fit_results
@@ -48,16 +50,20 @@ class ModelRound:
 
 
 def build_messages(
-    base: Sequence[dict[str, Any]], rounds: Sequence[ModelRound], handles: RowHandles
+    base: Sequence[dict[str, Any]], rounds: Sequence[ModelRound], handles: RowHandles, tools: ToolNames
 ) -> list[dict[str, Any]]:
     """Return the messages of the next request: those before the turn's first answer, and its rounds.
 
-    All ids of rows are replaced by their handles. The results of all rounds share the tokens that the other messages
-    leave of the limit; if they do not fit as a whole, arguments of earlier rounds are shortened first. Tool definitions
-    come on top, because they depend on the surface.
+    All ids of rows are replaced by their handles, and ops are named as the toolset names them. The results of all
+    rounds share the tokens that the other messages leave of the limit; if they do not fit as a whole, arguments of
+    earlier rounds are shortened first. Tool definitions come on top, because they depend on the surface.
     """
     before = [handles.shorten_message(message) for message in base]
-    answers = [handles.shorten_value(outcome.answer) for each in rounds for outcome in each.outcomes]
+    answers = [
+        handles.shorten_value(rename_ops(outcome.answer, tools, called=outcome.planned.op))
+        for each in rounds
+        for outcome in each.outcomes
+    ]
     seen = sum(len(each.outcomes) for each in rounds[:-1])
     for max_tokens in (None, MAX_ARGUMENT_TOKENS):
         messages = [*before, *_build_rounds(rounds, handles, max_tokens)]
@@ -149,7 +155,7 @@ class TurnLoop:
 
     def _ask(self, rounds: Sequence[ModelRound], *, is_last: bool) -> StreamedCompletion:
         whole_turn = [*self.earlier, *rounds]
-        messages = build_messages(self.base, whole_turn, self.handles)
+        messages = build_messages(self.base, whole_turn, self.handles, ToolNames(self.toolset))
         self.handles.store_new()
         with_calls = (each for each in messages[len(self.base) :] if each["role"] == "assistant")
         for message, each in zip(with_calls, whole_turn, strict=True):
@@ -238,18 +244,18 @@ class TurnLoop:
 
         `repaired` are the failures of earlier rounds: of calls that were made together, none repeats another.
         """
-        has_help, failures = self._shows("tool_help"), set[repair.RepairKey]()
+        names, failures = ToolNames(self.toolset), set[repair.RepairKey]()
         for outcome in current.outcomes:
             for envelope in envelopes.iter_envelopes(outcome.answer):
                 if not repair.is_repairable(envelope) or envelopes.get_reason(envelope) == "not_run":
                     continue
                 op = str(envelope.get("op") or outcome.planned.call.name)
-                key = repair.build_repair_key(op, envelope)
+                key, name = repair.build_repair_key(op, envelope), names.find(op) or outcome.planned.op or op
                 if key in repaired:
-                    current.notes.append(repair.build_give_up(op))
+                    current.notes.append(repair.build_give_up(name))
                 else:
                     failures.add(key)
-                    current.notes.append(repair.build_repair(op, envelope, has_help=has_help))
+                    current.notes.append(repair.build_repair(name, envelope, has_help=names.shows("tool_help")))
             if outcome.hint:
                 current.notes.append(outcome.hint)
         current.notes = list(dict.fromkeys(current.notes))

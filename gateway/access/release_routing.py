@@ -72,7 +72,8 @@ def issue_toolset(served: Routing, *, key: VerifiedKey, subject: str, legacy: Le
     A selection that makes it too long is left out: the turn goes on as if it had all tools of its context.
     """
     payload: list[Any] = [secrets.token_hex(8), served.surface, served.release, served.cohort, key.client_id, subject]
-    payload += [served.native_format] if served.native_format or legacy else []
+    payload += [served.native_format] if served.native_format or legacy or served.own_tools else []
+    payload += [None, served.own_tools] if served.own_tools else []
     if legacy is None:
         return signing.dumps(payload, salt=SALT)
     token = signing.dumps([*payload, asdict(legacy)], salt=SALT, compress=True)
@@ -126,5 +127,7 @@ def _decode_token(token: str, key: VerifiedKey, *, max_age: int) -> ToolsetToken
         raise PermissionDeniedError(
             "The toolset belongs to another client. " + NEW_TOOLSET_HINT, reason="toolset_of_another"
         )
-    routing = Routing(surface, release, cohort, *more[:1])
-    return ToolsetToken(name, routing, subject, LegacyTools(**more[1]) if more[1:] else None)
+    defaults: list[Any] = ["", None, ()]  # a token has these only as far as they are needed
+    native_format, legacy, own_tools = more + defaults[len(more) :]
+    routing = Routing(surface, release, cohort, native_format, tuple(own_tools))
+    return ToolsetToken(name, routing, subject, LegacyTools(**legacy) if legacy else None)

@@ -1,8 +1,10 @@
-"""Name ops in answers as the caller's surface shows them: by tool name where each op is a tool, else by path.
+"""Name ops in answers as the caller's surface shows them: by tool name if the op is a tool there, else by path.
 
-The gateway writes all of its texts with paths. This is the one place where they change.
+So a model knows each op by one name. The gateway writes all of its texts with paths. This is the one place where they
+change.
 """
 
+from collections.abc import Mapping
 from typing import Any, cast
 
 from analytics.flags import Surface
@@ -24,39 +26,43 @@ _VALUES = frozenset(("args", "applied_defaults"))  # of the caller, not texts of
 _OWN_MESSAGE = "message"  # the member of a result that the op's handler has written
 
 
-def shows_tools(caller: Caller | None, trace: Trace) -> bool:
-    """Return whether the caller's model knows ops by their tool names: by Gateway-Toolset, or over MCP by its tools.
+def get_tool_names(caller: Caller | None, trace: Trace, catalog: Catalog) -> Mapping[str, str]:
+    """Return {path: tool name} of the ops that the caller's model knows by the names of their tools.
 
-    A client without a toolset has read names in help, which are paths.
+    These are all ops, by Gateway-Toolset or over MCP by its tools, or those of the hybrid surface that have tools of
+    their own. A client without a toolset has read names in help, which are paths.
     """
-    if caller is None or caller.routing.surface not in TOOL_SURFACES:
-        return False
-    return caller.has_toolset or trace.source == MCP
+    if caller is None or not _shows_tools(caller, trace):
+        return {}
+    names = OpToolNames.of(catalog)
+    if caller.routing.surface in TOOL_SURFACES:
+        return names
+    return {path: names[path] for path in caller.routing.own_tools if path in names}
+
+
+def _shows_tools(caller: Caller, trace: Trace) -> bool:
+    if caller.routing.surface in TOOL_SURFACES:
+        return caller.has_toolset or trace.source == MCP
+    return bool(caller.routing.own_tools)
 
 
 def name_ops_for_surface(text: str, surface: str, catalog: Catalog) -> str:
     """Return a text with the names of a surface."""
-    return name_ops_in_text(text, catalog) if surface in TOOL_SURFACES else text
+    return op_names.replace_paths(text, OpToolNames.of(catalog)) if surface in TOOL_SURFACES else text
 
 
-def name_ops_in_text(text: str, catalog: Catalog) -> str:
-    """Return a text with tool names."""
-    return op_names.replace_paths(text, OpToolNames.of(catalog))
-
-
-def name_ops_in_help(answer: HelpAnswer, catalog: Catalog) -> HelpAnswer:
-    """Return an answer of discovery with tool names."""
-    body = op_names.replace_paths_in_values(json_text.load(answer.body), OpToolNames.of(catalog))
+def name_ops_in_help(answer: HelpAnswer, names: Mapping[str, str]) -> HelpAnswer:
+    """Return an answer of help or discovery with tool names."""
+    body = op_names.replace_paths_in_values(json_text.load(answer.body), names)
     return build_answer(body, answer.path, answer.result_count, op_kind=answer.op_kind, found_paths=answer.found_paths)
 
 
-def name_ops_in_envelope(envelope: Envelope, catalog: Catalog) -> Envelope:
+def name_ops_in_envelope(envelope: Envelope, catalog: Catalog, names: Mapping[str, str]) -> Envelope:
     """Return an envelope with tool names. `op` stays the canonical op.
 
     A result stays as it is but for its message: the rest are rows, or texts of a service. Only the ops that explain the
     product, without any rows, return texts throughout.
     """
-    names = OpToolNames.of(catalog)
     named: dict[str, Any] = {**envelope}
     for part in ("error", "meta"):
         if part in named:
@@ -71,30 +77,34 @@ def name_ops_in_failure(envelope: Envelope, caller: Caller | None, trace: Trace)
 
     It stays as it is if there is no release to read them from.
     """
-    if caller is None or not shows_tools(caller, trace):
+    if caller is None or not _shows_tools(caller, trace):
         return envelope
     try:
-        return name_ops_in_envelope(envelope, release_routing.get_catalog(caller.routing))
+        catalog = release_routing.get_catalog(caller.routing)
+        return name_ops_in_envelope(envelope, catalog, get_tool_names(caller, trace, catalog))
     except (InternalError, cache.NoLiveRelease):
         return envelope
 
 
 def name_ops_in_entries(results: list[dict[str, Any]], caller: Caller, trace: Trace) -> list[dict[str, Any]]:
-    """Return the results of a batch with the names of the caller's surface. Help has paths on all of them."""
-    if not shows_tools(caller, trace):
+    """Return the results of a batch with the names of the caller's surface. Help has its own already."""
+    if not _shows_tools(caller, trace):
         return results
     catalog = release_routing.get_catalog(caller.routing)
-    return [result if result.get("type") == "help" else _name_ops_in_entry(result, catalog) for result in results]
+    names = get_tool_names(caller, trace, catalog)
+    return [
+        result if result.get("type") == "help" else _name_ops_in_entry(result, catalog, names) for result in results
+    ]
 
 
-def _name_ops_in_entry(result: dict[str, Any], catalog: Catalog) -> dict[str, Any]:
-    named = cast(dict[str, Any], name_ops_in_envelope(cast(Envelope, {"op": None, **result}), catalog))
+def _name_ops_in_entry(result: dict[str, Any], catalog: Catalog, names: Mapping[str, str]) -> dict[str, Any]:
+    named = cast(dict[str, Any], name_ops_in_envelope(cast(Envelope, {"op": None, **result}), catalog, names))
     if "items" in result:  # of a loop: an envelope a row
-        named["items"] = [_name_ops_in_entry(each, catalog) for each in result["items"]]
+        named["items"] = [_name_ops_in_entry(each, catalog, names) for each in result["items"]]
     return named
 
 
-def _name_ops_in_result(result: dict[str, Any], op: CatalogOp | None, names: OpToolNames) -> dict[str, Any]:
+def _name_ops_in_result(result: dict[str, Any], op: CatalogOp | None, names: Mapping[str, str]) -> dict[str, Any]:
     if op is not None and _explains_product(op):
         named: dict[str, Any] = op_names.replace_paths_in_values(result, names)
         return named

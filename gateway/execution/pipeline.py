@@ -49,6 +49,7 @@ from gateway.executors.base import CallWatcher, UpstreamResponse
 from gateway.models import Scope
 from gateway.recording import spans
 from registry.catalog.model import Catalog
+from registry.help.op_names import replace_paths
 
 log = logging.getLogger(__name__)
 
@@ -110,10 +111,11 @@ def reject_call(error: GatewayError, *, name: str, caller: Caller, trace: Trace,
 
 def _name_ops(answer: EnvelopeResponse, call: ParsedCall) -> EnvelopeResponse:
     """Return the answer with the names of the caller's surface. Events and stored answers keep the paths."""
-    if not surface_names.shows_tools(call.caller, call.trace):
+    names = surface_names.get_tool_names(call.caller, call.trace, call.catalog)
+    if not names:
         return answer
-    call.trace.hint = surface_names.name_ops_in_text(call.trace.hint, call.catalog)
-    return replace(answer, envelope=surface_names.name_ops_in_envelope(answer.envelope, call.catalog))
+    call.trace.hint = replace_paths(call.trace.hint, names)
+    return replace(answer, envelope=surface_names.name_ops_in_envelope(answer.envelope, call.catalog, names))
 
 
 def _answer_call(call: ParsedCall, body: dict[str, Any]) -> Outcome:

@@ -26,6 +26,7 @@ from registry.help import discovery_pages, help_pages
 from registry.help.answers import BadHelpQuery, HelpAnswer, UnknownPath, build_answer
 from registry.help.discovery_pages import DISCOVER_AGENTS, DiscoveryQuery, ToolOfAnotherDomain
 from registry.help.help_pages import HelpQuery
+from registry.help.op_names import replace_paths
 
 Format = OperationEvent.Format
 _BOOLEANS = {"true": True, "false": False}
@@ -66,10 +67,11 @@ def answer_discovery(*, name: str, body: dict[str, Any], caller: Caller, trace: 
 
 
 def _name_ops(answer: HelpAnswer, caller: Caller, trace: Trace, catalog: Catalog) -> HelpAnswer:
-    if not surface_names.shows_tools(caller, trace):
+    names = surface_names.get_tool_names(caller, trace, catalog)
+    if not names:
         return answer
-    trace.hint = surface_names.name_ops_in_text(trace.hint, catalog)
-    return surface_names.name_ops_in_help(answer, catalog)
+    trace.hint = replace_paths(trace.hint, names)
+    return surface_names.name_ops_in_help(answer, names)
 
 
 def _parse_discovery_query(name: str, body: dict[str, Any]) -> DiscoveryQuery:
@@ -149,7 +151,7 @@ def answer_help(*, body: dict[str, Any], caller: Caller, trace: Trace, catalog: 
             else None,
         )
     )
-    return answer
+    return _name_ops(answer, caller, trace, catalog) if caller.routing.own_tools else answer
 
 
 def _get_event_format(query: HelpQuery) -> str:

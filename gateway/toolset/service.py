@@ -105,6 +105,8 @@ def answer_toolset(
     toolset, is_legacy = selected.toolset, served.surface == Surface.LEGACY
     prompt = toolset.prompt if is_legacy else f"{toolset.prompt}\n\n{_describe_today(caller.subject, at)}"
     legacy = LegacyTools(format, step, selected.get_summary()) if is_legacy else None
+    if served.surface == Surface.HYBRID:
+        served = replace(served, own_tools=tuple(each["op"] for each in toolset.ops.values()))
     answer: ToolsetAnswer = {
         "id": release_routing.issue_toolset(served, key=caller.key, subject=caller.subject, legacy=legacy),
         "surface": served.surface,

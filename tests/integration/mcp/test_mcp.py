@@ -23,6 +23,7 @@ from gateway.models import Scope
 from registry.catalog import cache
 from registry.catalog.model import Catalog
 from registry.files import loader
+from registry.help.op_names import OpToolNames
 from registry.models import Op
 from tests.support.clients.api import Api
 from tests.support.clients.mcp_client import ACCEPT, FORM_CAPABILITY, LEGACY, MODERN, McpClient
@@ -129,7 +130,8 @@ def test_call_has_the_same_envelope_on_both_doors(api: Api, path: str, tool: str
     assert over_mcp["isError"] is False
     assert json.loads(over_mcp["content"][0]["text"]) == over_mcp["structuredContent"]
     # On this surface, ops are tools, and messages name them so. Over HTTP, only a toolset would tell.
-    named = surface_names.name_ops_in_envelope(over_http, cache.get_live_catalog())  # type: ignore[arg-type]
+    catalog = cache.get_live_catalog()
+    named = surface_names.name_ops_in_envelope(over_http, catalog, OpToolNames.of(catalog))  # type: ignore[arg-type]
     assert mask(over_mcp["structuredContent"]) == mask(as_tool["structuredContent"]) == mask(named)  # type: ignore[arg-type]
 
 

@@ -107,3 +107,24 @@ def test_gateway_names_ops_by_path(api_on: Api, live_catalog: Catalog) -> None:
         assert find_names(api_on.exec(op, args, dry_run=True), tool_names, sent=f"{op} {json.dumps(args)}") == set()
     for path in live_catalog.ops:
         assert find_names(api_on.help(path, format="full"), tool_names) == set()
+
+
+@pytest.mark.parametrize("api_on", ["hybrid"], indirect=True)
+def test_hybrid_names_each_op_in_one_way(api_on: Api, live_catalog: Catalog) -> None:
+    """By the name of its tool if it is shown as one, and otherwise by its path."""
+    own_tools = {name: each["op"] for name, each in api_on.toolset["ops"].items()}  # type: ignore[attr-defined]
+    others = {op.tool_name for op in live_catalog.ops.values() if "_" in op.tool_name} - own_tools.keys()
+    wrong = {*own_tools.values(), *others} - {name for op in live_catalog.ops.values() for name in op.arguments}
+    toolset = api_on.toolset  # type: ignore[attr-defined]
+    assert find_names({"tools": toolset["tools"], "prompt": toolset["prompt"]}, wrong) == set()
+
+    for op, args in list_calls():
+        assert find_names(api_on.exec(op, args, dry_run=True), wrong, sent=f"{op} {json.dumps(args)}") == set()
+    calls = [{"type": "exec", "op": op, "args": args} for op, args in FAILING_CALLS if op in live_catalog.ops]
+    batch = api_on.post("batch", {"ops": [*calls, {"type": "help", "query": "list my tasks"}]}).json()
+    assert find_names(batch["results"], wrong) == set()
+    for path in live_catalog.ops:
+        assert find_names(api_on.help(path, format="full"), wrong) == set()
+    found = [item["path"] for item in api_on.help(query="list my tasks")["items"]]
+    assert "list_onto_tasks" in found
+    assert api_on.help("list_onto_tasks")["path"] == "list_onto_tasks"

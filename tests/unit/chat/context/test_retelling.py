@@ -12,6 +12,7 @@ from chat.context.retelling import retell_turns
 TOOL = {"op": "onto.task.list"}
 GATEWAY = {"surface": "gateway", "tools": [{"name": "tool_help"}, {"name": "tool_exec"}, {"name": "tool_batch"}]}
 LEGACY = {"surface": "legacy", "tools": [{"name": "list_onto_tasks"}], "ops": {"list_onto_tasks": TOOL}}
+HYBRID = {"surface": "hybrid", "tools": [*GATEWAY["tools"], *LEGACY["tools"]], "ops": {"list_onto_tasks": TOOL}}
 OTHER = {"surface": "legacy", "tools": [{"name": "list_onto_projects"}], "ops": {"list_onto_projects": {"op": "x"}}}
 DISCOVERY = {"surface": "discovery", "tools": [{"name": "discover_tasks"}, {"name": "tool_exec"}]}
 RESULT = json.dumps({"op": "onto.task.list", "ok": True, "result": {"tasks": [{"id": "t-1", "title": "Buy paint"}]}})
@@ -30,6 +31,7 @@ def _tell(call: PastCall, toolset: dict[str, Any]) -> list[dict[str, Any]]:
     [
         (GATEWAY, "tool_exec", {"op": "onto.task.list", "args": {"limit": 3}}, "onto.task.list"),
         (LEGACY, "list_onto_tasks", {"limit": 3}, "list_onto_tasks"),
+        (HYBRID, "list_onto_tasks", {"limit": 3}, "list_onto_tasks"),
     ],
 )
 def test_past_call_is_told_as_a_call_of_a_tool_that_is_shown(
