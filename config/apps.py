@@ -1,5 +1,4 @@
 from django.apps import AppConfig, apps
-from django.db.backends.signals import connection_created
 from django.db.models.signals import post_migrate, pre_migrate
 
 from core.background import state_version
@@ -19,6 +18,6 @@ class WiringConfig(AppConfig):
         last = [app for app in apps.get_app_configs() if app.models_module is not None][-1]
         pre_migrate.connect(state_version.remove_before_migrations, sender=last)
         post_migrate.connect(state_version.install, sender=last)
-        connection_created.connect(connections.wait_fairly_for_locks)
+        connections.install_waiting()
         second_factor.connect()
         wiring.connect()

@@ -1,7 +1,6 @@
 import warnings
 
 from django.apps import AppConfig
-from django.db.backends.signals import connection_created
 
 from core.database import connections
 
@@ -16,6 +15,6 @@ class ChatWiringConfig(AppConfig):
         from core.sign_in import second_factor  # models can be imported only now
 
         second_factor.connect()
-        connection_created.connect(connections.wait_fairly_for_locks)
+        connections.install_waiting()
         # Static files: WhiteNoise sends them from synchronous iterators. They are small.
         warnings.filterwarnings("ignore", message="StreamingHttpResponse must consume synchronous iterators")

@@ -20,6 +20,7 @@ import psycopg
 from django.conf import settings
 from django.db import OperationalError, connection
 from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.backends.signals import connection_created
 from psycopg.abc import PQGen
 from psycopg.rows import Row
 
@@ -38,6 +39,10 @@ class LimitedConnection(psycopg.Connection[Row]):
 
     default_seconds = 30.0  # the settings put their statement timeout here
 
+    def set_autocommit(self, value: bool) -> None:
+        if value != self.autocommit:  # Django sets it each time it takes a connection from the pool
+            super().set_autocommit(value)
+
     def wait(self, gen: PQGen[T], interval: float = 0.1, timeout: float | None = None) -> T:
         try:
             return super().wait(gen, interval, self._get_limit() if timeout is None else timeout)
@@ -52,9 +57,14 @@ class LimitedConnection(psycopg.Connection[Row]):
         return left + GRACE_SECONDS
 
 
-def wait_fairly_for_locks(*, connection: BaseDatabaseWrapper, **_: Any) -> None:
-    """Install the waiting on a new connection (a receiver of connection_created)."""
-    if connection.vendor == "sqlite" and _wait_for_lock not in connection.execute_wrappers:
+def install_waiting() -> None:
+    """Let each new connection to SQLite wait for the write lock. With PostgreSQL, each call takes one from the pool."""
+    if connection.vendor == "sqlite":
+        connection_created.connect(_wait_fairly_for_locks)
+
+
+def _wait_fairly_for_locks(*, connection: BaseDatabaseWrapper, **_: Any) -> None:
+    if _wait_for_lock not in connection.execute_wrappers:
         # Before all others: a context manager that is open now removes the last one.
         connection.execute_wrappers.insert(0, _wait_for_lock)
 

@@ -57,8 +57,7 @@ def get_word_mask(text: str, *words: str) -> int:
 
 def install_sqlite_function(connection: BaseDatabaseWrapper, **_: Any) -> None:
     """Create the SQL function for WordsIn on a new SQLite connection. A receiver of connection_created."""
-    if connection.vendor == "sqlite":
-        connection.connection.create_function(SQLITE_FUNCTION, -1, get_word_mask, deterministic=True)
+    connection.connection.create_function(SQLITE_FUNCTION, -1, get_word_mask, deterministic=True)
 
 
 def split_required_words(query: str) -> list[str]:
