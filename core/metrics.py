@@ -7,6 +7,10 @@ thousands.
 """
 
 import os
+from bisect import bisect_left
+from collections import Counter as Multiset
+from collections import defaultdict
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -21,14 +25,29 @@ from prometheus_client import (
 )
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 
+from core.background.write_behind import WriteBehindBuffer
+
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 MAX_REASONS = 100  # upstreams choose their own reasons; after the first hundred, new ones count as "other"
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)  # seconds
 
+MAX_WAITING = 100_000  # calls that are not counted yet
+
+
+class BulkHistogram(Histogram):
+    """A histogram that takes many values at a time. Each step of `observe` locks and writes to the file."""
+
+    def observe_all(self, amounts: Sequence[float]) -> None:
+        """Observe some amounts."""
+        self._sum.inc(sum(amounts))
+        for index, count in Multiset(bisect_left(self._upper_bounds, amount) for amount in amounts).items():
+            self._buckets[index].inc(count)
+
+
 CALLS = Counter(
     "gateway_calls", "Calls answered, by type, kind of op, code and reason.", ["type", "kind", "code", "reason"]
 )
-CALL_SECONDS = Histogram(
+CALL_SECONDS = BulkHistogram(
     "gateway_call_seconds", "Seconds from a call's arrival to its response.", ["type", "kind"], buckets=BUCKETS
 )
 LAST_POLL = Gauge(
@@ -52,14 +71,27 @@ _reasons: set[str] = set()
 
 
 def count_call(labels: CallLabels, *, seconds: float) -> None:
-    """Count one answered call and its duration in seconds."""
-    calls, latency = _get_call_metrics(labels)
-    calls.inc()
-    latency.observe(seconds)
+    """Count one answered call and its duration in seconds: in all processes within 100 ms, in this one at once."""
+    _waiting_calls.put((labels, seconds))
+
+
+def _add_calls(calls: list[tuple[CallLabels, float]]) -> None:
+    seconds_by_labels: dict[CallLabels, list[float]] = defaultdict(list)
+    for labels, seconds in calls:
+        seconds_by_labels[labels].append(seconds)
+    for labels, amounts in seconds_by_labels.items():
+        counter, latency = _get_call_metrics(labels)
+        counter.inc(len(amounts))
+        latency.observe_all(amounts)
+
+
+# To count each call by itself takes a twelfth of a cached help call.
+_waiting_calls = WriteBehindBuffer("calls", _add_calls, capacity=MAX_WAITING)
 
 
 def render_metrics() -> bytes:
     """Return all metrics in Prometheus' text format."""
+    _waiting_calls.flush()
     folder = os.environ.get("PROMETHEUS_MULTIPROC_DIR")
     if folder is None:
         return generate_latest(REGISTRY)
@@ -70,7 +102,7 @@ def render_metrics() -> bytes:
 
 
 @lru_cache(maxsize=4096)
-def _get_call_metrics(labels: CallLabels) -> tuple[Counter, Histogram]:
+def _get_call_metrics(labels: CallLabels) -> tuple[Counter, BulkHistogram]:
     type, kind, code, reason = labels
     if reason not in _reasons and len(_reasons) >= MAX_REASONS:
         reason = "other"
