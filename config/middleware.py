@@ -59,7 +59,7 @@ def _answer_call(request: HttpRequest) -> HttpResponse:
     _check_host(request)
     request.resolver_match = match = _resolve_cached(request.path_info)  # raises Http404 for unknown paths
     response: HttpResponse = match.func(request, *match.args, **match.kwargs)
-    response.headers["Content-Length"] = str(len(response.content))
+    PlainHeaders.replace_in(response).add([("Content-Length", str(len(response.content)))])
     return response
 
 

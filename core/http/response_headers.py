@@ -16,6 +16,8 @@ class PlainHeaders(ResponseHeaders):
     @classmethod
     def replace_in(cls, response: HttpResponseBase) -> "PlainHeaders":
         """Make the headers of a response plain ones, and return them."""
+        if isinstance(response.headers, cls):
+            return response.headers
         plain = cls({})
         plain._store = response.headers._store
         response.headers = plain

@@ -198,7 +198,10 @@ class GatewayView(APIView):
         if trace.release:
             headers.add([("Gateway-Release", trace.release)])
         if trace.hint:
-            headers["Gateway-Hint"] = trace.hint  # names of ops may be in any script
+            if trace.hint.isascii() and trace.hint.isprintable():
+                headers.add([("Gateway-Hint", trace.hint)])
+            else:
+                headers["Gateway-Hint"] = trace.hint  # names of ops may be in any script
         if self.rate_limit is not None:
             headers.add([("RateLimit", f'"key";r={self.rate_limit.remaining};t=1')])
         self._end_span(response.status_code)

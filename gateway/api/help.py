@@ -7,6 +7,8 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
 
 from analytics.events.models import OperationEvent
+from core.http.response_headers import PlainHeaders
+from core.text.lists import cache_by_text
 from gateway.api import requests
 from gateway.api.base import JSON_CONTENT_TYPE, GatewayView
 from gateway.api.endpoint_docs import (
@@ -24,6 +26,7 @@ from gateway.contracts import request_schemas
 from gateway.help import service
 from gateway.models import Scope
 from gateway.recording import call_events
+from registry.help.answers import HelpAnswer
 from registry.models import Op
 
 _EXAMPLES = build_array(build_ref("HelpExample"))
@@ -207,6 +210,12 @@ discover_by_post = describe_endpoint(
 )
 
 
+@cache_by_text
+def _parse_query_string(query_string: str) -> dict[str, Any]:
+    """Return the body that the parameters of a GET stand for."""
+    return service.parse_parameters(requests.parse_query_string(query_string))
+
+
 class HelpView(GatewayView):
     """help: list, read, search."""
 
@@ -220,7 +229,7 @@ class HelpView(GatewayView):
 
     @help_by_get
     def get(self, request: HttpRequest) -> HttpResponse:
-        response = self._respond(service.parse_parameters(requests.parse_query_string(request.META["QUERY_STRING"])))
+        response = self._respond(_parse_query_string(request.META["QUERY_STRING"]))
         if requests.matches_etag(request.META.get("HTTP_IF_NONE_MATCH", ""), response.headers["ETag"]):
             response.status_code, response.content = 304, b""
             del response.headers["Content-Type"]
@@ -231,7 +240,7 @@ class HelpView(GatewayView):
         self.event_type = service.get_event_type(body)
         help_answer = service.answer_help(body=body, caller=self.require_caller(), trace=self.trace)
         self.metric_labels = call_events.build_metric_labels(self.event_type, op_kind=help_answer.op_kind)
-        return HttpResponse(help_answer.body, content_type=JSON_CONTENT_TYPE, headers={"ETag": help_answer.etag})
+        return _build_response(help_answer)
 
 
 class DiscoverView(GatewayView):
@@ -251,4 +260,10 @@ class DiscoverView(GatewayView):
             trace=self.trace,
         )
         self.metric_labels = call_events.build_metric_labels(OperationEvent.Type.DISCOVER, op_kind=answer.op_kind)
-        return HttpResponse(answer.body, content_type=JSON_CONTENT_TYPE, headers={"ETag": answer.etag})
+        return _build_response(answer)
+
+
+def _build_response(answer: HelpAnswer) -> HttpResponse:
+    response = HttpResponse(answer.body, content_type=JSON_CONTENT_TYPE)
+    PlainHeaders.replace_in(response).add([("ETag", answer.etag)])
+    return response

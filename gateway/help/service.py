@@ -49,7 +49,8 @@ def answer_discovery(*, name: str, body: dict[str, Any], caller: Caller, trace: 
         raise help_errors.to_api_error(
             error, reason="tool_of_another_domain" if is_elsewhere else "unknown_path"
         ) from None
-    hints.note_help(caller, trace, kind=name, path=answer.path, body=body)
+    digest = call_events.hash_call(caller, name, {**body, "path": answer.path})
+    hints.note_help(caller, trace, kind=name, path=answer.path, body=body, digest=digest)
     event_log.enqueue_event(
         call_events.build_event(
             OperationEvent.Type.DISCOVER,
@@ -60,7 +61,7 @@ def answer_discovery(*, name: str, body: dict[str, Any], caller: Caller, trace: 
             release=catalog.version,
             format=_get_level(query),
             result_count=answer.result_count,
-            digest=call_events.hash_call(caller, name, body),
+            digest=digest,
         )
     )
     return _name_ops(answer, caller, trace, catalog)
@@ -131,9 +132,11 @@ def answer_help(*, body: dict[str, Any], caller: Caller, trace: Trace, catalog: 
     except (UnknownPath, BadHelpQuery) as error:
         raise help_errors.to_api_error(error, reason="unknown_path") from None
     if query.query is None:
-        hints.note_help(caller, trace, kind="help", path=answer.path, body=body)
+        digest = call_events.hash_call(caller, "help", {**body, "path": answer.path})  # "" and root are the same
+        hints.note_help(caller, trace, kind="help", path=answer.path, body=body, digest=digest)
     else:
-        hints.note_search(caller, trace, paths=answer.found_paths, body=body)
+        digest = call_events.hash_call(caller, "help", body)
+        hints.note_search(caller, trace, paths=answer.found_paths, digest=digest)
     op = catalog.ops.get(answer.path)
     event_log.enqueue_event(
         call_events.build_event(
@@ -145,7 +148,7 @@ def answer_help(*, body: dict[str, Any], caller: Caller, trace: Trace, catalog: 
             release=catalog.version,
             format=_get_event_format(query) if op else "",
             result_count=answer.result_count,
-            digest=call_events.hash_call(caller, "help", body),
+            digest=digest,
             content=redaction.build_search_content(query.query, answer.found_paths)
             if query.query is not None
             else None,

@@ -93,24 +93,27 @@ def _locate(key: tuple[str, ...]) -> tuple[bytes, int]:
 _slots = SharedSlots(lifetime=TURN_SECONDS)
 
 
-def note_help(caller: Caller, trace: Trace, *, kind: str, path: str, body: dict[str, Any]) -> None:
-    """Remember a help read or a discovery, and set the hint if the turn repeats itself or walks to what it found."""
+def note_help(caller: Caller, trace: Trace, *, kind: str, path: str, body: dict[str, Any], digest: str) -> None:
+    """Remember a help read or a discovery, and set the hint if the turn repeats itself or walks to what it found.
+
+    `digest` is the hash of the call, by which repetitions are counted.
+    """
     if not caller.turn:
         return
     is_root = kind == "help" and path == ROOT and "cursor" not in body
     if is_root and _slots.increment(*_build_key(caller, "root")) > 1:
         trace.hint = REPEATED_ROOT
-    elif _count_same(caller, kind, {**body, "path": path}) > 1:  # "" and root are the same
+    elif _slots.increment(*_build_key(caller, digest)) > 1:
         trace.hint = REPEATED_HELP
     elif found_op := _slots.get_note(*_build_key(caller, "found", path)):
         trace.hint = FOUND_BEFORE.format(op=found_op)
 
 
-def note_search(caller: Caller, trace: Trace, *, paths: Sequence[str], body: dict[str, Any]) -> None:
+def note_search(caller: Caller, trace: Trace, *, paths: Sequence[str], digest: str) -> None:
     """Remember what a search found, by the groups above it, and set the hint if the turn repeats the search."""
     if not caller.turn:
         return
-    if _count_same(caller, "help", body) > 1:
+    if _slots.increment(*_build_key(caller, digest)) > 1:
         trace.hint = REPEATED_HELP
     for op in reversed(paths[:MAX_FOUND]):  # the best one last, so that it stays
         group = op
@@ -123,7 +126,8 @@ def note_failure(caller: Caller, trace: Trace, *, path: str, args: dict[str, Any
     """Remember a failed call. The second identical failure says so in its message, the third also sets the hint."""
     if not caller.turn or error.code not in _LASTING_CODES or error.retryable:
         return
-    count = _count_same(caller, f"failed {error.reason} {path}", args)
+    digest = call_events.hash_call(caller, f"failed {error.reason} {path}", args)
+    count = _slots.increment(*_build_key(caller, digest))
     if count > 1:
         error.args = (f"{SAME_FAILURE}{error}",)
     if count > 2:
@@ -133,11 +137,6 @@ def note_failure(caller: Caller, trace: Trace, *, path: str, args: dict[str, Any
 def clear() -> None:
     """Forget all turns, as in a new server."""
     _slots.clear()
-
-
-def _count_same(caller: Caller, kind: str, body: dict[str, Any]) -> int:
-    """Count one more call of this kind and body in the turn, and return how many there were."""
-    return _slots.increment(*_build_key(caller, call_events.hash_call(caller, kind, body)))
 
 
 def _build_key(caller: Caller, *parts: str) -> tuple[str, ...]:
