@@ -122,6 +122,7 @@ def create_batch(
                 )
                 for index, each in enumerate(plan.entries)
             )
+            get_cached_batch.put(batch.pk, batch)
             get_cached_needs.put(batch.pk, [each.needs for each in plan.entries])
     if first.fingerprint != batch.fingerprint:
         raise ConflictError(
