@@ -11,12 +11,12 @@ from operator import or_
 from typing import NamedTuple
 
 from django.db import connection
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from analytics.events.models import OperationEvent
 from analytics.rollups.models import Rollup
-from analytics.rollups.sums import Events
 
+Events = QuerySet[OperationEvent]
 GAP_AGE = timedelta(minutes=10)  # no transaction takes as long; the ids of one that failed stay missing
 MAX_RANGES = 200  # in one query
 

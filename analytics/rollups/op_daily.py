@@ -1,15 +1,16 @@
 """What daily figures (OpDaily) sum, and the errors of arguments that they list."""
 
+import json
 import re
 from collections import Counter, defaultdict
 from datetime import date
 from typing import Any
 
-from django.db.models import Count
+from django.db import connection
 
-from analytics.events.event_filters import FAILED_CALL
+from analytics.events.counted_events import TABLE, CountedRows
 from analytics.rollups.models import OpDaily
-from analytics.rollups.sums import Events, EventSums
+from analytics.rollups.sums import EventSums
 
 MAX_FIELD_ERRORS = 20  # field errors per row; limited, since callers choose the names in them
 SUMS = EventSums(
@@ -37,29 +38,34 @@ _LIST_INDEX = re.compile(r"/\d+(?=/|$)")
 FieldErrors = Counter[tuple[str, str]]  # (pointer, code)
 
 
-def add_field_errors(day: date, events: Events) -> None:
-    """Add the field errors of events of a day to its rows, which exist already."""
-    errors = _count_field_errors(events)
+def add_field_errors(day: date, rows: CountedRows) -> None:
+    """Add the field errors of counted events of a day to its rows, which exist already."""
+    errors = _count_field_errors(rows)
     stored = OpDaily.objects.filter(day=day, op__in={op for op, *_ in errors}, is_settled=True)
     changed = []
     for pk, known, *key in stored.values_list("pk", "field_errors", "op", *SUMS.dimensions):
         if added := errors.get(tuple(key)):
             counts = added + Counter({(pointer, code): times for pointer, code, times in known})
-            changed.append(OpDaily(pk=pk, field_errors=_keep_most_common(counts)))
-    OpDaily.objects.bulk_update(changed, ["field_errors"], batch_size=100)
+            changed.append((json.dumps(_keep_most_common(counts)), pk))
+    with connection.cursor() as cursor:
+        cursor.executemany(f"UPDATE {OpDaily._meta.db_table} SET field_errors = %s WHERE id = %s", changed)  # noqa: S608 - our name
 
 
-def _count_field_errors(events: Events) -> dict[tuple[str, ...], FieldErrors]:
+def _count_field_errors(rows: CountedRows) -> dict[tuple[str, ...], FieldErrors]:
     """Return field error counts: {(op, release, surface, cohort, model, client): counts}."""
     counts: defaultdict[tuple[str, ...], FieldErrors] = defaultdict(Counter)
-    failed: Any = events.filter(FAILED_CALL).exclude(field_errors=[]).order_by()
-    fields = ("op", "tool_name", *SUMS.dimensions, "field_errors")
-    groups = failed.values(*fields).annotate(times=Count("id"))
-    for op, tool_name, *values, errors, times in groups.values_list(*fields, "times"):
-        key = (op if tool_name else "", *values)
+    fields = ", ".join(map(connection.ops.quote_name, ("named", *SUMS.dimensions, "field_errors")))
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT {fields}, count(*) FROM {TABLE} "  # noqa: S608 - the names are ours
+            f"WHERE field_errors IS NOT NULL AND {rows.condition} GROUP BY {fields}",
+            rows.parameters,
+        )
+        groups = cursor.fetchall()
+    for *key, errors, times in groups:
         # The same error in several items of a list counts once per call.
-        for error in {(_LIST_INDEX.sub("/*", pointer), code) for pointer, code in errors}:
-            counts[key][error] += times
+        for error in {(_LIST_INDEX.sub("/*", pointer), code) for pointer, code in json.loads(errors)}:
+            counts[tuple(key)][error] += times
     return counts
 
 

@@ -1,7 +1,5 @@
 """What the figures of subjects (SubjectFigures) sum."""
 
-from django.db.models import Q
-
 from analytics.rollups.models import SubjectFigures
 from analytics.rollups.sums import EventSums
 
@@ -18,5 +16,5 @@ SUMS = EventSums(
         "searches": "is_search",
         "misses": "is_search AND result_count = 0",
     },
-    events=~Q(subject=""),
+    events="NOT subject = ''",
 )

@@ -1,45 +1,50 @@
-"""Sums of events, added to the rows of a model by one statement a period: INSERT … SELECT … GROUP BY … ON CONFLICT.
+"""Sums of events, added to the rows of a model in SQL.
 
 Events never leave the database for it, so a run costs the same few statements whatever the traffic is.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
-from typing import Any
 
 from django.db import connection, models
-from django.db.models import Count, F, Max, Min, Q, QuerySet
+from django.db.models import F
 
-from analytics.events.event_filters import CALL, HELP_READ, SEARCH, UNKNOWN_NAME
-from analytics.events.models import OperationEvent
+from analytics.events.counted_events import TABLE, CountedRows
 from audit.models import AuditEntry
 
 # Changes of these kinds divide a day: before and after them, other users may have got other copy.
 DIVIDING_KINDS = ("cohort", "experiment", "flag", "release")
 DAY = timedelta(days=1)
-FLAGS = {"is_call": CALL, "is_help": HELP_READ, "is_search": SEARCH, "is_unknown_name": UNKNOWN_NAME}
-# Unknown names count under "": there would be a row for every name that callers make up.
-_KNOWN_NAME = "CASE WHEN is_help OR NOT tool_name = '' THEN op ELSE '' END"
-_FIELDS = ("op", "tool_name", "code", "ok", "format", "result_count", "latency_ms")
-_ALL = 1_000_000_000  # a limit keeps databases from computing a flag again for each sum that uses it
-
-Events = QuerySet[OperationEvent]
 
 
-def iter_periods(events: Events) -> Iterator[tuple[datetime, Events]]:
-    """Yield the parts of some events that belong to different periods: (begin of the period, its events).
+def iter_periods(rows: CountedRows) -> Iterator[tuple[datetime, CountedRows]]:
+    """Yield the parts of some counted events that belong to different periods: (begin of the period, its rows).
 
     A period is a UTC day, divided where the rollout changed.
     """
-    # With the count, PostgreSQL does not look for the first and last of them in the index of all times.
-    span = events.aggregate(Count("pk"), first=Min("time"), last=Max("time"))
-    first, last = span["first"], span["last"]
-    while first is not None:
+    first, last = _find_span(rows)
+    while first is not None and last is not None:
         begin, end = find_period(first)
-        yield begin, events.filter(time__gte=begin, time__lt=end)
-        later = events.filter(time__gte=end)
-        first = later.aggregate(Count("pk"), first=Min("time"))["first"] if last >= end else None
+        yield begin, _restrict(rows, "time >= %s AND time < %s", begin, end)
+        first, _ = _find_span(_restrict(rows, "time >= %s", end)) if last >= end else (None, None)
+
+
+def _find_span(rows: CountedRows) -> tuple[datetime | None, datetime | None]:
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT min(time), max(time) FROM {TABLE} WHERE {rows.condition}", rows.parameters)  # noqa: S608 - ours
+        first, last = map(_read_time, cursor.fetchone())
+    return first, last
+
+
+def _read_time(value: datetime | str | None) -> datetime | None:
+    """Return a time as the database's driver returned it. SQLite has texts in UTC."""
+    return datetime.fromisoformat(value).replace(tzinfo=UTC) if isinstance(value, str) else value
+
+
+def _restrict(rows: CountedRows, condition: str, *times: datetime) -> CountedRows:
+    adapted = [connection.ops.adapt_datetimefield_value(each) for each in times]
+    return CountedRows(f"({rows.condition}) AND {condition}", (*rows.parameters, *adapted))
 
 
 def find_period(at: datetime) -> tuple[datetime, datetime]:
@@ -55,14 +60,15 @@ class EventSums:
     """The sums that the rows of a model keep, for each period, op and value of the dimensions.
 
     `period` is the field that has the begin of the period, or its day. `conditions` are those of the events that each
-    field counts, in SQL with FLAGS; the model's other sums are `repaired` and `latency_ms`.
+    field counts, and `events` that of those that count at all, in SQL on the table of counted events. The model's other
+    sums are `repaired` and `latency_ms`.
     """
 
     model: type[models.Model]
     period: str
     dimensions: tuple[str, ...]
     conditions: Mapping[str, str]
-    events: Q = field(default_factory=Q)  # those that count at all
+    events: str = "TRUE"
 
     @property
     def key_fields(self) -> tuple[str, ...]:
@@ -73,20 +79,26 @@ class EventSums:
     def sum_fields(self) -> tuple[str, ...]:
         return (*self.conditions, "repaired", "latency_ms")
 
-    def add_events(self, begin: datetime, events: Events) -> None:
+    def add_events(self, begin: datetime, rows: CountedRows) -> None:
         """Add the events of a period."""
         sums = {name: f"count(*) FILTER (WHERE {condition})" for name, condition in self.conditions.items()}
-        self._add(begin, events, sums | {"latency_ms": "coalesce(sum(latency_ms) FILTER (WHERE is_call), 0)"})
+        self._add(begin, rows, sums | {"latency_ms": "coalesce(sum(latency_ms) FILTER (WHERE is_call), 0)"})
 
-    def add_repairs(self, begin: datetime, failed_calls: Events) -> None:
+    def add_repairs(self, begin: datetime, failed_calls: CountedRows) -> None:
         """Add repairs of failed calls of a period."""
         self._add(begin, failed_calls, {"repaired": "count(*)"})
 
-    def subtract_repairs(self, begin: datetime, failed_calls: Events) -> None:
+    def subtract_repairs(self, begin: datetime, failed_calls: CountedRows) -> None:
         """Subtract repairs of failed calls of a period. There are few: an event came late."""
-        for op, tool_name, *values in failed_calls.values_list("op", "tool_name", *self.dimensions):
-            key = (self._get_period(begin), op if tool_name else "", *values)
-            row = dict(zip(self.key_fields, key, strict=True))
+        columns = ", ".join(["named", *map(connection.ops.quote_name, self.dimensions)])
+        with connection.cursor() as cursor:
+            cursor.execute(
+                f"SELECT {columns} FROM {TABLE} WHERE {failed_calls.condition}",  # noqa: S608 - the names are ours
+                failed_calls.parameters,
+            )
+            keys = cursor.fetchall()
+        for key in keys:
+            row = dict(zip(self.key_fields, (self._get_period(begin), *key), strict=True))
             self.model._default_manager.filter(**row, repaired__gt=0).update(repaired=F("repaired") - 1)
 
     def delete_day(self, midnight: datetime) -> None:
@@ -97,26 +109,38 @@ class EventSums:
     def _get_period(self, begin: datetime) -> date | datetime:
         return begin.date() if self.period == "day" else begin
 
-    def _add(self, begin: datetime, events: Events, sums: Mapping[str, str]) -> None:
-        flagged: Any = events.filter(self.events).order_by().annotate(**FLAGS)
-        query, parameters = flagged.values(*self.dimensions, *_FIELDS, *FLAGS)[:_ALL].query.sql_with_params()
+    def _add(self, begin: datetime, rows: CountedRows, sums: Mapping[str, str]) -> None:
+        """Add sums to the rows that exist, and insert the others. Only this job inserts rows.
+
+        ON CONFLICT looks for each row twice, and costs about twice as much.
+        """
         fields = {each.name: each for each in self.model._meta.concrete_fields if not each.primary_key}
         groups = ["op", *self.dimensions]
-        fixed = {name: each.get_default() for name, each in fields.items() if name not in (*groups, *sums)}
-        fixed |= {self.period: self._get_period(begin), "is_settled": True}
+        defaults = {name: each.get_default() for name, each in fields.items() if name not in (*groups, *sums)}
+        fixed = defaults | {self.period: self._get_period(begin), "is_settled": True}
+        prepared = {name: fields[name].get_db_prep_save(value, connection) for name, value in fixed.items()}
         quote = connection.ops.quote_name
         table, dimensions = quote(self.model._meta.db_table), ", ".join(map(quote, self.dimensions))
-        columns = ", ".join(map(quote, [*fixed, *groups, *sums]))
         # The name of a sum may also be that of a column: they are told apart until the outer select.
         figures = ", ".join(f"{figure} AS sum_{name}" for name, figure in sums.items())
-        values = ", ".join(["%s"] * len(fixed) + ["named", dimensions] + [f"sum_{name}" for name in sums])
         is_counted = " OR ".join(f"sum_{name} > 0" for name in sums if name != "latency_ms")
-        keys = ", ".join(map(quote, [*self.key_fields, "is_settled"]))
-        added = ", ".join(f"{quote(name)} = {table}.{quote(name)} + excluded.{quote(name)}" for name in sums)
+        # A subquery, since a join may be planned without the index when the statistics lack the period.
+        same_key = " AND ".join(f"t.{quote(name)} = s.{quote(name)}" for name in self.dimensions)
+        same_row = f"t.{quote(self.period)} = %s AND t.is_settled = %s AND t.op = s.named AND {same_key}"
         with connection.cursor() as cursor:
             cursor.execute(
-                f"INSERT INTO {table} ({columns}) SELECT {values} FROM ("  # noqa: S608 - the names are ours
-                f"SELECT {_KNOWN_NAME} AS named, {dimensions}, {figures} FROM ({query}) e GROUP BY named, {dimensions}"
-                f") s WHERE {is_counted} ON CONFLICT ({keys}) DO UPDATE SET {added}",
-                [*(fields[name].get_db_prep_save(value, connection) for name, value in fixed.items()), *parameters],
+                f"CREATE TEMPORARY TABLE new_sums AS "  # noqa: S608 - the names are ours
+                f"SELECT s.*, (SELECT t.id FROM {table} t WHERE {same_row}) AS row_id"
+                f" FROM (SELECT named, {dimensions}, {figures} FROM {TABLE} WHERE ({rows.condition}) AND {self.events}"
+                f" GROUP BY named, {dimensions}) s WHERE {is_counted}",
+                [prepared[self.period], prepared["is_settled"], *rows.parameters],
             )
+            added = ", ".join(f"{quote(name)} = {table}.{quote(name)} + s.sum_{name}" for name in sums)
+            cursor.execute(f"UPDATE {table} SET {added} FROM new_sums s WHERE {table}.id = s.row_id")  # noqa: S608
+            columns = ", ".join(map(quote, [*prepared, *groups, *sums]))
+            values = ", ".join(["%s"] * len(prepared) + ["named", dimensions] + [f"sum_{name}" for name in sums])
+            cursor.execute(
+                f"INSERT INTO {table} ({columns}) SELECT {values} FROM new_sums WHERE row_id IS NULL",  # noqa: S608
+                list(prepared.values()),
+            )
+            cursor.execute("DROP TABLE new_sums")

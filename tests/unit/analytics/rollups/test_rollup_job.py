@@ -220,7 +220,7 @@ def test_event_with_the_time_of_a_wrong_clock_costs_no_query_for_each_day(
     write_event(datetime(1970, 1, 2, tzinfo=UTC))
     write_event(NOON)
 
-    with django_assert_max_num_queries(30):
+    with django_assert_max_num_queries(60):
         run_until_done()
 
     assert OpDaily.objects.count() == 2
@@ -247,7 +247,7 @@ def test_run_reads_only_new_events(write_event: WriteEvent, django_assert_max_nu
     OperationEvent.objects.all().delete()
     write_event(NOON)
 
-    with django_assert_max_num_queries(22):
+    with django_assert_max_num_queries(45):
         run_until_done(NOON + MINUTE)
 
     assert sum_column() == 6
