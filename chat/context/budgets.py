@@ -9,7 +9,7 @@ TOOL_RESULTS = 1_700  # at least; all that the other parts leave of the limit
 RESPONSE = 2_000
 HARD_LIMIT = 10_000  # all of the above together
 
-PAST_DETAILS = 1_500  # of the history: beyond it, rows of past results keep only id, name, state and date
+PAST_DETAILS = 1_000  # of the history: beyond it, rows of past results keep only id, name, state and date
 TURN_FACTS = 300  # what the summary is told about a turn
 SUMMARY = 600  # of the history: the turns that are no longer sent
 MESSAGE = 4  # around each message, as providers count them
