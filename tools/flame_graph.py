@@ -1,7 +1,7 @@
-"""Draw a small flame graph: python -m tools.flame_graph samples.txt graph.svg "GatewayView.dispatch".
+"""Draw a small flame graph: python -m tools.flame_graph samples.txt graph.svg "GatewayView.dispatch" ...
 
 `samples.txt` is what `py-spy record --format raw` writes: a line for each stack, its frames joined by semicolons, and
-how often it was seen. Stacks are drawn from the named frame down, so that what starts a program is left out.
+how often it was seen. Stacks are drawn from the named frames down, so that what starts a program is left out.
 docs/performance.md has the whole command.
 """
 
@@ -21,6 +21,7 @@ COLORS = {
     "core/": "#9ae6b4",
     "config/": "#9ae6b4",
     "analytics/": "#fbd38d",
+    "chat/": "#fbb6ce",
 }
 OTHER_COLOR = "#e2e8f0"  # libraries
 
@@ -36,18 +37,18 @@ class StackFrame:
     callees: dict[str, "StackFrame"] = field(default_factory=dict)
 
 
-def read_stacks(text: str, root: str) -> StackFrame:
-    """Return the frames below the first one whose name begins with `root`. Lines of a function count together."""
-    top = StackFrame(root)
+def read_stacks(text: str, roots: tuple[str, ...]) -> StackFrame:
+    """Return the frames from the first one whose name begins with a root. Lines of a function count together."""
+    top = StackFrame("all")
     for line in text.splitlines():
         stack, _, count = line.rpartition(" ")
         names = [_LINE_NUMBER.sub(")", name) for name in stack.split(";")]
-        start = next((at for at, name in enumerate(names) if name.startswith(root)), None)
+        start = next((at for at, name in enumerate(names) if name.startswith(roots)), None)
         if start is None:
             continue
         frame = top
         frame.samples += int(count)
-        for name in names[start + 1 :]:
+        for name in names[start:]:
             frame = frame.callees.setdefault(name, StackFrame(name))
             frame.samples += int(count)
     return top
@@ -81,8 +82,8 @@ def _draw_frame(frame: StackFrame, total: int, left: float, depth: int) -> Itera
 
 def main() -> None:
     """Draw one flame graph."""
-    source, target, root = sys.argv[1:]
-    Path(target).write_text(draw_svg(read_stacks(Path(source).read_text(), root)))
+    source, target, *roots = sys.argv[1:]
+    Path(target).write_text(draw_svg(read_stacks(Path(source).read_text(), tuple(roots))))
 
 
 if __name__ == "__main__":
