@@ -164,7 +164,7 @@ def request(
                     is_stream=is_stream,
                     on_chunk=on_event_chunk if is_stream else None,
                 )
-                return Response(head.status, str(hop.url), head.headers, content, redirect_count, unread)
+                return Response(head.status, hop.url.text, head.headers, content, redirect_count, unread)
         hop = next_hop
     raise TooManyRedirects
 
@@ -251,10 +251,10 @@ def _open_answer(hop: redirects.Hop, exchange: Exchange, *, encoding: str = "gzi
     url = hop.url
     pool = get_pool(exchange.allow, connections=STREAMS if exchange.is_stream else CONNECTIONS)
     try:
-        connection = pool.acquire(redirects.get_origin(url), exchange, seconds=CONNECT_SECONDS)
+        connection = pool.acquire(url.origin, exchange, seconds=CONNECT_SECONDS)
         try:
             headers = hop.headers | {"accept-encoding": encoding}
-            connection.send(exchange, hop.method, url.raw_path, url.netloc.decode("ascii"), headers, hop.body or b"")
+            connection.send(exchange, hop.method, url.target, url.host, headers, hop.body or b"")
             yield OpenAnswer(connection.read_head(exchange), connection.iter_body(exchange))
         finally:
             pool.release(connection)

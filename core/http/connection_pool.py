@@ -1,8 +1,9 @@
 """HTTP/1.1 over guarded sockets, and the connections that are kept open between calls.
 
-h11 writes requests and reads answers strictly. A pool of httpx2 would do the same for more than twice the CPU time.
+httptools reads the answers, strictly. docs/adr/0008 compares this with pools of other libraries.
 """
 
+import re
 import threading
 import time
 from collections import deque
@@ -10,16 +11,21 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import h11
+from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
 from core.http.errors import BadRequest, BrokenAnswer, TimedOut
 from core.http.network import Exchange, GuardedStream, SendingFailed
 
 IDLE_SECONDS = 15.0  # how long an idle connection stays open
 READ_BYTES = 65_536
-MAX_PART_BYTES = 100_000  # of one head or the line before a chunk
+MAX_PART_BYTES = 100_000  # that may come without a byte of the body
 SWITCHING_PROTOCOLS = 101
+CHUNKED = b"chunked"
 EMPTY_BODY_METHODS = frozenset({"POST", "PUT", "PATCH"})  # whose empty body has a length, too
+
+# What a request may contain (RFC 9110): a name, and a value without spaces around it.
+_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_VALUE = re.compile(r"(?:[!-~](?:[\t -~]*[!-~])?)?")
 
 
 class Origin(NamedTuple):
@@ -43,6 +49,85 @@ class AnswerHead:
         return 200 <= self.status < 300
 
 
+class AnswerReader:
+    """Reads the answers on one connection, one after another. httptools calls the methods that begin with `on_`."""
+
+    def __init__(self) -> None:
+        self._parser = HttpResponseParser(self)
+        # Some services end lines without a carriage return, which other clients accept.
+        self._parser.set_dangerous_leniencies(lenient_optional_cr_before_lf=True)
+        self.begin()
+
+    def begin(self, *, has_body: bool = True) -> None:
+        """Get ready for the answer to another request. That to HEAD has the head of an answer with a body, but none."""
+        self.head: AnswerHead | None = None
+        self.is_complete = self.is_broken = False
+        self.is_last = not has_body  # the connection can carry no other answer
+        self._has_body = has_body
+        self._fields: dict[bytes, bytes] = {}
+        self._chunks: list[bytes] = []
+        self._part_bytes = 0
+
+    def feed(self, data: bytes) -> None:
+        """Read the next bytes; none say that the connection has ended. `is_broken` is set if this is not HTTP.
+
+        What came before is kept: a head of success says that a write was done, whatever follows it.
+        """
+        self._part_bytes += len(data)
+        try:
+            if data:
+                self._parser.feed_data(data)
+            else:
+                self._end()
+        except (HttpParserError, HttpParserUpgrade, BrokenAnswer):
+            self.is_broken = self.is_last = True
+        if self._part_bytes > MAX_PART_BYTES:
+            self.is_broken = True
+
+    def take_chunks(self) -> list[bytes]:
+        """Return what came of the body since the last time."""
+        chunks, self._chunks = self._chunks, []
+        return chunks
+
+    def on_message_begin(self) -> None:
+        """Refuse what follows a whole answer: it belongs to no request."""
+        if self.is_complete:
+            raise BrokenAnswer
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Keep a header, but none that follows the body."""
+        if self.head is None:
+            name, value = name.lower(), value.rstrip(b" \t")
+            self._fields[name] = self._fields[name] + b", " + value if name in self._fields else value
+
+    def on_headers_complete(self) -> None:
+        """Keep the head, unless another one follows it (1xx)."""
+        status, fields = self._parser.get_status_code(), self._fields
+        if status == SWITCHING_PROTOCOLS or fields.get(b"transfer-encoding", CHUNKED).lower() != CHUNKED:
+            raise BrokenAnswer
+        self._fields = {}
+        if status >= 200:
+            self.head = AnswerHead(status, _decode_fields(fields))
+            self.is_complete = not self._has_body
+
+    def on_body(self, data: bytes) -> None:
+        """Keep a part of the body."""
+        self._part_bytes = 0
+        self._chunks.append(data)
+
+    def on_message_complete(self) -> None:
+        """Record that the answer is whole, unless it was only the head of an informational one."""
+        if self.head is not None:
+            self.is_complete = True
+            self.is_last = self.is_last or not self._parser.should_keep_alive()
+
+    def _end(self) -> None:
+        """Accept the end of the connection as that of a body whose length nothing says."""
+        if self.head is None or not self.head.headers.keys().isdisjoint(("content-length", "transfer-encoding")):
+            raise BrokenAnswer
+        self.is_complete = self.is_last = True
+
+
 class HttpConnection:
     """One open connection, which carries one exchange at a time."""
 
@@ -50,7 +135,7 @@ class HttpConnection:
         self.origin = origin
         self.idle_since = 0.0
         self._stream = stream
-        self._state = h11.Connection(h11.CLIENT, max_incomplete_event_size=MAX_PART_BYTES)
+        self._answer = AnswerReader()
         self._is_broken = False
 
     def send(
@@ -58,14 +143,8 @@ class HttpConnection:
     ) -> None:
         """Send a request. Raises BadRequest for a header that HTTP does not allow."""
         lengths = [("Content-Length", str(len(body)))] if body or method in EMPTY_BODY_METHODS else []
-        fields = [("Host", host), *headers.items(), *lengths]
-        try:
-            request = self._state.send(h11.Request(method=method, target=target, headers=fields)) or b""
-        except (h11.LocalProtocolError, UnicodeError):
-            raise BadRequest from None
-        if body:
-            request += self._state.send(h11.Data(data=body)) or b""
-        self._state.send(h11.EndOfMessage())
+        request = _build_head(method, target, [("Host", host), *headers.items(), *lengths]) + body
+        self._answer.begin(has_body=method != "HEAD")
         try:
             self._stream.write(request, exchange)
         except SendingFailed:  # a server may refuse a large request before it has read it: its answer says why
@@ -73,24 +152,25 @@ class HttpConnection:
 
     def read_head(self, exchange: Exchange) -> AnswerHead:
         """Return the head of the answer. Raises BrokenAnswer for one that is not valid HTTP."""
-        while not isinstance(event := self._read_event(exchange), h11.Response):
-            if not isinstance(event, h11.InformationalResponse) or event.status_code == SWITCHING_PROTOCOLS:
+        while (head := self._answer.head) is None:
+            if self._answer.is_broken:
                 raise BrokenAnswer
+            self._receive(exchange)
         exchange.head_left = None
-        return AnswerHead(event.status_code, _join_headers(event.headers))
+        return head
 
     def iter_body(self, exchange: Exchange) -> Iterator[bytes]:
         """Yield the body as it arrives."""
-        while isinstance(event := self._read_event(exchange), h11.Data):
-            yield bytes(event.data)
+        yield from self._answer.take_chunks()
+        while not self._answer.is_complete:
+            if self._answer.is_broken:
+                raise BrokenAnswer
+            self._receive(exchange)
+            yield from self._answer.take_chunks()
 
-    def prepare_for_next(self) -> bool:
-        """Return whether the connection can carry another exchange. Bytes after the answer belong to no request."""
-        is_done = self._state.our_state is h11.DONE and self._state.their_state is h11.DONE
-        if self._is_broken or not is_done or self._state.trailing_data[0]:
-            return False
-        self._state.start_next_cycle()
-        return True
+    def can_be_kept(self) -> bool:
+        """Return whether the connection can carry another exchange."""
+        return self._answer.is_complete and not (self._answer.is_last or self._is_broken)
 
     def is_usable(self, now: float) -> bool:
         """Return whether an idle connection is still open. A server that sends something now has closed it."""
@@ -100,23 +180,25 @@ class HttpConnection:
         """Close the socket."""
         self._stream.close()
 
-    def _read_event(self, exchange: Exchange) -> object:
-        try:
-            while (event := self._state.next_event()) is h11.NEED_DATA:
-                self._state.receive_data(self._stream.read(READ_BYTES, exchange))
-        except h11.RemoteProtocolError:  # also for the end of the connection before that of the answer
-            raise BrokenAnswer from None
-        return event
+    def _receive(self, exchange: Exchange) -> None:
+        self._answer.feed(self._stream.read(READ_BYTES, exchange))
 
 
-def _join_headers(fields: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
-    joined: dict[bytes, bytes] = {}
+def _build_head(method: str, target: bytes, fields: Iterable[tuple[str, str]]) -> bytes:
+    """Return the head of a request. Raises BadRequest for what could be read as more than one line or field."""
+    lines = [f"{method} {target.decode('ascii')} HTTP/1.1"]
     for name, value in fields:
-        joined[name] = joined[name] + b", " + value if name in joined else value
+        if not (_NAME.fullmatch(name) and _VALUE.fullmatch(value)):
+            raise BadRequest
+        lines.append(f"{name}: {value}")
+    return "\r\n".join([*lines, "", ""]).encode("ascii")
+
+
+def _decode_fields(fields: Mapping[bytes, bytes]) -> dict[str, str]:
     try:
-        return {name.decode(): value.decode() for name, value in joined.items()}
+        return {name.decode(): value.decode() for name, value in fields.items()}
     except UnicodeDecodeError:
-        return {name.decode("latin-1"): value.decode("latin-1") for name, value in joined.items()}
+        return {name.decode("latin-1"): value.decode("latin-1") for name, value in fields.items()}
 
 
 class ConnectionPool:
@@ -145,7 +227,7 @@ class ConnectionPool:
     def release(self, connection: HttpConnection) -> None:
         """Keep a connection for the next call if its exchange is over, else close it."""
         try:
-            if not connection.prepare_for_next():
+            if not connection.can_be_kept():
                 connection.close()
                 return
             connection.idle_since = time.monotonic()

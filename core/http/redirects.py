@@ -1,7 +1,9 @@
 """The requests of one call: the first one, and one for each redirect that is followed."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 import httpx2
 
@@ -34,13 +36,31 @@ DEFAULT_HEADERS = {"accept": "*/*", "user-agent": "tool-gateway"}
 # Also sent to another origin. All other headers are dropped, since any header may contain credentials.
 CROSS_ORIGIN_HEADERS = frozenset({"accept", "accept-language", "user-agent"})
 
+MAX_PLAIN = 4_000  # characters
+# An origin, then a path and perhaps a query that need no other encoding. Most URLs are so, and to parse one takes as
+# long as to read its answer.
+_PLAIN_URL = re.compile(
+    r"(https?://[^/?#\\\s]+)(/(?:[\w.~!$&()*+,;=:@/-]|%[0-9A-F]{2})*(?:\?(?:[\w.~!$&()*+,;=:@/?-]|%[0-9A-F]{2})*)?)",
+    re.ASCII,
+)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class TargetUrl:
+    """A URL as it is sent: where to connect, the header Host, and the path with the query."""
+
+    text: str
+    origin: Origin
+    host: str
+    target: bytes
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Hop:
     """One request. Header names are in lower case."""
 
     method: str
-    url: httpx2.URL
+    url: TargetUrl
     headers: dict[str, str]
     body: bytes | None
 
@@ -63,8 +83,8 @@ def follow_redirect(hop: Hop, answer: AnswerHead, *, same_origin: bool = False) 
     if answer.status not in REDIRECT_STATUSES or "location" not in answer.headers:
         return None
     next_hop = _convert_to_get(hop) if _changes_to_get(hop.method, answer.status) else hop
-    url = _join_url(hop.url, answer.headers["location"])
-    if get_origin(url) == get_origin(hop.url):
+    url = _join_url(hop.url.text, answer.headers["location"])
+    if url.origin == hop.url.origin:
         return Hop(next_hop.method, url, next_hop.headers, next_hop.body)
     if same_origin or next_hop.method not in SAFE_METHODS or next_hop.body is not None:
         return None
@@ -81,16 +101,29 @@ def _convert_to_get(hop: Hop) -> Hop:
     return Hop("GET", hop.url, headers, None)
 
 
-def _join_url(base: httpx2.URL | None, reference: str) -> httpx2.URL:
+def _join_url(base: str | None, reference: str) -> TargetUrl:
+    """Return a URL, or where one leads from another one. Raises BadUrl."""
+    is_short = base is None and len(reference) <= MAX_PLAIN and "/." not in reference
+    if is_short and (plain := _PLAIN_URL.fullmatch(reference)):
+        url = _parse_origin(plain[1])
+        return TargetUrl(url.text[:-1] + plain[2], url.origin, url.host, plain[2].encode())
+    return _parse_url(reference) if base is None else _parse_url(reference, base)
+
+
+@lru_cache(maxsize=1_000)
+def _parse_origin(origin: str) -> TargetUrl:
+    return _parse_url(origin + "/")
+
+
+def _parse_url(reference: str, base: str = "") -> TargetUrl:
     try:
-        url = httpx2.URL(reference) if base is None else base.join(reference)
+        url = httpx2.URL(base).join(reference) if base else httpx2.URL(reference)
     except (httpx2.InvalidURL, ValueError):
         raise BadUrl from None  # the library's error message quotes the URL
-    if url.scheme not in DEFAULT_PORTS or not url.host or url.userinfo or not 1 <= get_origin(url)[2] <= 65535:
+    if url.scheme not in DEFAULT_PORTS or not url.host or url.userinfo:
         raise BadUrl
-    return url
-
-
-def get_origin(url: httpx2.URL) -> Origin:
-    """Return where a request to a URL is sent."""
-    return Origin(url.scheme, url.raw_host.decode("ascii"), DEFAULT_PORTS[url.scheme] if url.port is None else url.port)
+    port = DEFAULT_PORTS[url.scheme] if url.port is None else url.port
+    if not 1 <= port <= 65535:
+        raise BadUrl
+    origin = Origin(url.scheme, url.raw_host.decode("ascii"), port)
+    return TargetUrl(str(url), origin, url.netloc.decode("ascii"), url.raw_path)

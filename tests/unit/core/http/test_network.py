@@ -92,7 +92,7 @@ def _send_slowly(head: bytes, server: list[Server]) -> Iterator[bytes]:
 
 @pytest.mark.parametrize(
     "head",
-    [b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n", b"HTTP/1.1 200 OK\r\nX-Drip: ", b""],
+    [b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n", b"HTTP/1.1 200 OK\r\nX-Drip: ", b"HTTP/1.1 200 "],
     ids=["body", "head", "status line"],
 )
 def test_slow_response_ends_at_the_deadline(serve: StartServer, call: SendRequest, head: bytes) -> None:
@@ -168,6 +168,42 @@ def test_long_headers_and_body_are_accepted(serve: StartServer, call: SendReques
 )
 def test_invalid_http_is_a_broken_answer(serve: StartServer, call: SendRequest, response: bytes) -> None:
     server = serve(response)
+
+    with pytest.raises(BrokenAnswer):
+        call(server.url())
+
+
+@pytest.mark.parametrize(
+    ("response", "body"),
+    [
+        (b"HTTP/1.1 200 OK\nContent-Length: 2\n\nok", b"ok"),
+        (b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n" + build_response(), b"ok"),
+        (b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nup to the end", b"up to the end"),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: Chunked\r\n\r\n2;x=y\r\nok\r\n0\r\nX-After: 1\r\n\r\n", b"ok"),
+        (b"HTTP/1.1 204 No Content\r\n\r\n", b""),
+    ],
+    ids=["line feeds", "early hints", "no length", "chunks", "no content"],
+)
+def test_unusual_http_is_read(serve: StartServer, call: SendRequest, response: bytes, body: bytes) -> None:
+    server = serve(lambda _: iter([response]))
+
+    answer = call(server.url())
+
+    assert answer.body == body
+    assert not {"link", "x-after"} & answer.headers.keys()
+
+
+def test_headers_of_one_name_are_joined_without_the_space_around_them(serve: StartServer, call: SendRequest) -> None:
+    server = serve(b"HTTP/1.1 200 OK\r\nX-One:  a \r\nx-one: \xe9\r\nX-Two:\r\nContent-Length: 0\r\n\r\n")
+
+    headers = call(server.url()).headers
+
+    assert (headers["x-one"], headers["x-two"]) == ("a, é", "")
+
+
+def test_endless_part_without_a_body_is_a_broken_answer(serve: StartServer, call: SendRequest) -> None:
+    head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+    server = serve(head + b"2;" + b"x" * 200_000 + b"\r\nok\r\n0\r\n\r\n")
 
     with pytest.raises(BrokenAnswer):
         call(server.url())

@@ -3,8 +3,11 @@
 from collections.abc import Callable
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
-from core.http import AddressRefused, BadRequest, BadUrl, Response, TooManyRedirects, client
+from core.http import AddressRefused, BadRequest, BadUrl, Response, TooManyRedirects, client, redirects
+from core.http.redirects import TargetUrl
 from tests.support.loops import for_each
 from tests.support.upstreams.fake_resolver import FakeResolver
 from tests.support.upstreams.http_servers import Server, build_redirect, build_response
@@ -223,3 +226,26 @@ def test_invalid_or_reserved_header_is_refused(serve: StartServer, call: SendReq
         call(server.url(), headers=headers)
 
     assert server.requests == []
+
+
+URL_CHARACTERS = st.text("ab9%/.?&=#~:@+ é[]()'!;,\\^2Cc", max_size=20)
+
+
+@given(
+    st.sampled_from(
+        ["http://h", "HTTP://H:80", "https://a.test:8443", "http://[::1]:1", "http://u@h", "ftp://h", "http://h:0"]
+    ),
+    URL_CHARACTERS,
+)
+@example("http://h", "/a/%C3%A9?b=%2F&c=a+b")
+@example("http://h", "/a/../b")
+@example("http://h", "/%c3")
+def test_plain_url_is_read_as_any_other(origin: str, rest: str) -> None:
+    def read(function: Callable[[], TargetUrl]) -> TargetUrl | None:
+        try:
+            return function()
+        except BadUrl:
+            return None
+
+    url = f"{origin}/{rest}"
+    assert read(lambda: redirects._join_url(None, url)) == read(lambda: redirects._parse_url(url))
