@@ -4,13 +4,14 @@ import logging
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from queue import SimpleQueue
+from contextlib import contextmanager, suppress
+from queue import Empty, SimpleQueue
 
 from django.db import connections
 
 log = logging.getLogger(__name__)
 
+PARK_SECONDS = 5.0  # that a thread is kept while it is not needed: another call may wait for its service soon
 MOST_LENT = 200  # threads of a pool that may wait for other servers; further ones do not give up their place
 
 Work = Callable[[], None]
@@ -23,8 +24,9 @@ class TooManyCalls(Exception):
 class ThreadPool:
     """A number of threads, and the queue from which they take work in order of arrival.
 
-    A thread that waits for another server lends its place: if no thread is idle, one more is started. So `threads` is
-    how many calls compute at a time, however many others wait.
+    A thread that waits for another server lends its place: if no thread is idle, one more joins. So `threads` is how
+    many calls compute at a time, however many others wait. A thread that is one too many is parked: it takes no work
+    until it is needed again, and ends after some seconds.
 
     Only the event loop may call `submit` and `release`: they are not locked.
     """
@@ -36,7 +38,8 @@ class ThreadPool:
         self._most_per_address = most_per_address
         self._calls_by_address: Counter[str] = Counter()
         self._lock = threading.Lock()
-        self._idle = self._lent = self._started = 0
+        self._idle = self._lent = self._parked = self._started = 0
+        self._unparked: SimpleQueue[None] = SimpleQueue()  # one item for each parked thread that is needed
         for _ in range(threads):
             self._start_thread()
 
@@ -61,13 +64,31 @@ class ThreadPool:
         with self._lock:
             self._lent += 1
             is_needed = self._idle == 0 and self._lent <= MOST_LENT
-        if is_needed:
+            is_parked = is_needed and self._parked > 0
+            if is_parked:
+                self._parked -= 1
+                self._idle += 1
+        if is_parked:
+            self._unparked.put(None)
+        elif is_needed:
             self._start_thread()
         try:
             yield
         finally:
             with self._lock:
                 self._lent -= 1
+
+    def _park(self) -> bool:
+        """Wait until the thread is needed again. Return False if it is not."""
+        with suppress(Empty):
+            self._unparked.get(timeout=PARK_SECONDS)
+            return True
+        with self._lock:
+            if self._parked:
+                self._parked -= 1
+                return False
+        self._unparked.get()  # it is needed since just now
+        return True
 
     def _start_thread(self) -> None:
         self._started += 1
@@ -87,9 +108,13 @@ class ThreadPool:
                 log.exception("server.thread_failed")
             del work  # a waiting thread would hold the last request
             with self._lock:
-                if self._idle >= self._size:  # it was started while others waited
-                    break
-                self._idle += 1
+                is_needed = self._idle < self._size  # else it joined while others waited
+                if is_needed:
+                    self._idle += 1
+                else:
+                    self._parked += 1
+            if not is_needed and not self._park():
+                break
         connections.close_all()
 
 

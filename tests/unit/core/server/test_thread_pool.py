@@ -7,6 +7,7 @@ import pytest
 
 from core.server import thread_pool
 from core.server.thread_pool import ThreadPool, lend_thread
+from tests.support.servers.processes import eventually
 
 WITHIN = 30  # seconds; a busy machine takes its time
 
@@ -27,7 +28,8 @@ def count_threads(name: str) -> int:
     return sum(thread.name.startswith(f"{name}-") for thread in threading.enumerate())
 
 
-def test_calls_run_while_others_wait_elsewhere() -> None:
+def test_calls_run_while_others_wait_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(thread_pool, "PARK_SECONDS", 0.0)
     pool, released, began, done = ThreadPool("lender", 2), threading.Event(), threading.Semaphore(0), threading.Event()
     for _ in range(20):
         pool.submit("", wait_elsewhere(released, began, lends=True))
@@ -67,6 +69,22 @@ def test_an_idle_thread_is_used_before_one_is_started() -> None:
 
     assert count_threads("idler") == 2
     released.set()
+
+
+def test_thread_that_was_one_too_many_joins_again() -> None:
+    pool, idents = ThreadPool("parked", 1), []
+    for _ in range(5):
+        released, began, joined = threading.Event(), threading.Semaphore(0), threading.Event()
+        pool.submit("", wait_elsewhere(released, began, lends=True))
+        assert began.acquire(timeout=WITHIN)
+        pool.submit("", joined.set)
+        assert joined.wait(WITHIN)
+        idents.append({thread.ident for thread in threading.enumerate() if thread.name.startswith("parked-")})
+        released.set()
+        eventually(lambda: pool._parked == 1, within=WITHIN, what="a parked thread")
+
+    assert len(idents[0]) == 2
+    assert idents == [idents[0]] * 5
 
 
 def test_no_more_threads_are_started_than_may_wait(monkeypatch: pytest.MonkeyPatch) -> None:
