@@ -4,7 +4,8 @@ An op says so with two paths of names joined by dots: {"id": "order.id", "name":
 the schema of the answer. Without them, they are looked for in the answer itself, in the same way.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 NAMES = ("name", "title", "display_name", "full_name", "label", "subject", "summary", "number")
@@ -45,6 +46,7 @@ def _find_members(members: Outline, entity: str) -> dict[str, str]:
     return ({"id": id} | ({"name": name} if name else {})) if id else {}
 
 
+@lru_cache(maxsize=1_000)  # answers of one op have the same names
 def _normalise(name: str) -> str:
     """Return a name without the differences of spelling: orderId and order_id as orderid."""
     return name.replace("_", "").replace("-", "").lower()
@@ -55,13 +57,13 @@ _PLAIN_IDS, _PLAIN_NAMES = tuple(map(_normalise, IDS)), tuple(map(_normalise, NA
 
 def _outline(value: Mapping[str, Any], depth: int = 3) -> dict[str, Any]:
     return {
-        name: _outline(inner, depth - 1) if isinstance(inner, Mapping) and depth else None
+        name: _outline(inner, depth - 1) if isinstance(inner, dict) and depth else None
         for name, inner in value.items()
-        if not isinstance(inner, Sequence) or isinstance(inner, str)
+        if not isinstance(inner, list | tuple)
     }
 
 
 def _read_path(value: Any, path: str) -> Any:
     for name in path.split("."):
-        value = value.get(name) if isinstance(value, Mapping) else None
+        value = value.get(name) if isinstance(value, dict) else None
     return value

@@ -22,7 +22,7 @@ READ, EXECUTE = "read", "execute"  # the action of a service's op whose own does
 def add_row(work: UpstreamCall, response: UpstreamResponse) -> UpstreamResponse:
     """Return the answer of a service with the id and the name of its row, before parts of it are left out."""
     id, name = result_row.read_row(response.result, work.op.result_row, _find_entity(work.op, work.args))
-    return replace(response, entity_id=id or None, entity_name=name or None)
+    return replace(response, entity_id=id or None, entity_name=name or None) if id or name else response
 
 
 def describe_outcome(op: CatalogOp, args: dict[str, Any], outcome: UpstreamResponse) -> dict[str, str]:

@@ -19,7 +19,14 @@ from gateway.executors.base import UpstreamCall
 from gateway.executors.http import event_rows
 from gateway.executors.http.request_body import get_base_type, is_json_type
 from gateway.executors.remote import result_values
-from gateway.executors.remote.result_values import DONE, add_beside, clean_value, find_data, wrap_value
+from gateway.executors.remote.result_values import (
+    DONE,
+    add_beside,
+    clean_parsed_value,
+    clean_value,
+    find_data,
+    wrap_value,
+)
 from gateway.executors.remote.secret_redaction import NO_SECRETS, Redactor
 from registry.text import cleanup
 
@@ -100,7 +107,7 @@ def _read_text(
     if is_json or is_lines or looks_like_json(decoded.text):
         data = find_data(decoded.text, reader, is_json=is_json, is_lines=is_lines)
         if data is not None:
-            result = wrap_value(redactor.redact_value(clean_value(data, reader)))
+            result = wrap_value(redactor.redact_value(clean_parsed_value(data, decoded.text, reader)))
             return ReadAnswer(result, (*guesses, *reader.remarks))
     if base in HTML_TYPES and not accepts_web_pages(accept) and not work.op.is_write:
         raise _build_broken_error("it is a web page, not JSON")

@@ -163,6 +163,7 @@ class PreparedCall:
     mapping: RequestMapping
     request: BuiltRequest
     rules: SendingRules
+    follower: ProgressFollower
     has_key: bool
     signed: BuiltRequest
 
@@ -189,17 +190,16 @@ class HttpExecutor:
         request = built.with_headers(credentials.build_headers(work, config))
         takes_keys = bool(config.idempotency_header)
         can_repeat = not work.op.is_write or takes_keys
-        rules = SendingRules(work.deadline, work.op.is_write, can_repeat, work.client_subject)
+        follower = ProgressFollower(work.watcher)
+        rules = SendingRules(work.deadline, work.op.is_write, can_repeat, work.client_subject, follower.feed)
         has_key = takes_keys and bool(work.idempotency_scope)
-        return PreparedCall(config, mapping, request, rules, has_key, signed=request)
+        return PreparedCall(config, mapping, request, rules, follower, has_key, signed=request)
 
     def authorize(self, work: UpstreamCall, prepared: PreparedCall) -> PreparedCall:
         # Fetching a token reads and writes rows, so the thread keeps its place.
         return replace(prepared, signed=credentials.apply_credentials(prepared.request, work, prepared.config))
 
     def apply(self, work: UpstreamCall, prepared: PreparedCall) -> UpstreamResponse:
-        follower = ProgressFollower(work.watcher)
-        prepared = replace(prepared, rules=replace(prepared.rules, on_event_chunk=follower.feed))
         response, prepared = self._send(work, prepared)
         if not 200 <= response.status < 300:
             raise build_status_error(
@@ -210,7 +210,7 @@ class HttpExecutor:
                 has_key=prepared.has_key,
                 redactor=prepared.build_redactor(),
             )
-        return _read_response(response, work, prepared, follower.progress)
+        return _read_response(response, work, prepared)
 
     def _send(self, work: UpstreamCall, prepared: PreparedCall) -> tuple[http.Response, PreparedCall]:
         """Return the answer and the call as it was sent. After a 401, a token that was stored is replaced, once."""
@@ -232,9 +232,7 @@ def _send_signed(prepared: PreparedCall) -> http.Response:
         raise errors.convert_transport_error(error, is_write=prepared.rules.is_write) from None
 
 
-def _read_response(
-    response: http.Response, work: UpstreamCall, prepared: PreparedCall, progress: dict[str, float] | None
-) -> UpstreamResponse:
+def _read_response(response: http.Response, work: UpstreamCall, prepared: PreparedCall) -> UpstreamResponse:
     """Return the answer of a call that succeeded. A write is done even if its answer did not come."""
     if response.unread is not None and not response.body.strip() and not sse.is_stream(response.headers):
         return build_unread_response(errors.convert_outgoing_error(response.unread))
@@ -247,7 +245,7 @@ def _read_response(
         warnings=warnings,
         is_table=read.is_table,
         can_continue=response.unread is None,
-        progress=progress,
+        progress=prepared.follower.progress,
     )
 
 

@@ -63,6 +63,12 @@ def clean_value(value: Any, reader: LenientReader) -> Any:
     return value
 
 
+def clean_parsed_value(value: Any, text: str, reader: LenientReader) -> Any:
+    """Do the same with the value of a JSON text. One look at the text shows if there is nothing to clean."""
+    is_clean = "\\" not in text and text.isascii() and text.isprintable()
+    return value if is_clean else clean_value(value, reader)
+
+
 def find_data(text: str, reader: LenientReader, *, is_json: bool = False, is_lines: bool = False) -> Any:
     """Return the data that a text is; None if it is none or too much.
 
