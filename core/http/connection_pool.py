@@ -54,8 +54,8 @@ class AnswerReader:
 
     def __init__(self) -> None:
         self._parser = HttpResponseParser(self)
-        # Some services end lines without a carriage return, which other clients accept.
-        self._parser.set_dangerous_leniencies(lenient_optional_cr_before_lf=True)
+        # Some services end lines without a carriage return, or pad the lengths of chunks. Other clients accept both.
+        self._parser.set_dangerous_leniencies(lenient_optional_cr_before_lf=True, lenient_spaces_after_chunk_size=True)
         self.begin()
 
     def begin(self, *, has_body: bool = True) -> None:

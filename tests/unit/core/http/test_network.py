@@ -180,9 +180,10 @@ def test_invalid_http_is_a_broken_answer(serve: StartServer, call: SendRequest, 
         (b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n" + build_response(), b"ok"),
         (b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nup to the end", b"up to the end"),
         (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: Chunked\r\n\r\n2;x=y\r\nok\r\n0\r\nX-After: 1\r\n\r\n", b"ok"),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2   \r\nok\r\n0\r\n\r\n", b"ok"),
         (b"HTTP/1.1 204 No Content\r\n\r\n", b""),
     ],
-    ids=["line feeds", "early hints", "no length", "chunks", "no content"],
+    ids=["line feeds", "early hints", "no length", "chunks", "padded chunks", "no content"],
 )
 def test_unusual_http_is_read(serve: StartServer, call: SendRequest, response: bytes, body: bytes) -> None:
     server = serve(lambda _: iter([response]))
