@@ -86,7 +86,12 @@ def _add_calls(calls: list[tuple[CallLabels, float]]) -> None:
 
 
 # To count each call by itself takes a twelfth of a cached help call.
-_waiting_calls = WriteBehindBuffer("calls", _add_calls, capacity=MAX_WAITING)
+_waiting_calls: WriteBehindBuffer[tuple[CallLabels, float]] = WriteBehindBuffer(
+    "calls",
+    _add_calls,
+    capacity=MAX_WAITING,
+    report=lambda: _waiting_calls.flush(),  # also while the thread that writes waits for the database
+)
 
 
 def render_metrics() -> bytes:

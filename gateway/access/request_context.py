@@ -189,11 +189,13 @@ def _read_subject(key: VerifiedKey, meta: Mapping[str, Any]) -> str:
 
 
 def _read_text(meta: Mapping[str, Any], name: str) -> str:
+    if name not in meta:
+        return ""
     # Granian passes a value beyond ASCII on as an empty one. The user that it named is not known, so it is refused.
-    value = str(meta[name]).strip() if name in meta else None
-    if value is not None and not _VISIBLE.fullmatch(value):
+    value = str(meta[name]).strip()
+    if not _VISIBLE.fullmatch(value):
         raise _build_bad_header_error(name, "Send 1 to 200 visible ASCII characters, or leave it out.")
-    return value or ""
+    return value
 
 
 def _read_purpose(meta: Mapping[str, Any]) -> str:

@@ -32,7 +32,7 @@ INVALID_CURSOR = FieldError("/cursor", "invalid", "The cursor is not valid. Send
 def prefers_background(meta: Mapping[str, Any]) -> bool:
     """Return whether a Prefer header (RFC 7240) asks not to wait for the result."""
     header = str(meta.get("HTTP_PREFER", ""))
-    return any(each.partition(";")[0].strip().lower() == "respond-async" for each in header.split(","))
+    return header != "" and any(each.partition(";")[0].strip().lower() == "respond-async" for each in header.split(","))
 
 
 def check_size(request: HttpRequest, max_bytes: int) -> None:

@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+from analytics.events import event_log
+from analytics.events.models import OperationEvent
 from gateway.recording import hints
 from registry.catalog import model
 from tests.support.clients.api import Api
@@ -34,6 +36,14 @@ def test_second_identical_help_gets_a_hint(api: Api) -> None:
     assert get_hint(api, "help", body, **{"Gateway-Turn": "t2"}) == ""
     assert get_hint(api, "discover/discover_project_tools", {}) == ""
     assert get_hint(api, "discover/discover_project_tools", {}) == hints.REPEATED_HELP
+
+
+def test_help_that_names_an_op_in_two_ways_is_the_same_call(api: Api) -> None:
+    assert get_hint(api, "help", {"path": "onto.task.update"}) == ""
+    assert get_hint(api, "help", {"path": "update_onto_task"}) == hints.REPEATED_HELP
+
+    event_log.flush()
+    assert OperationEvent.objects.values("digest").distinct().count() == 1
 
 
 def test_second_root_gets_a_hint_however_it_was_asked_for(api: Api) -> None:
