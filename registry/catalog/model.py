@@ -94,7 +94,7 @@ class CatalogOp:
 
     @cached_property
     def validator(self) -> SchemaValidator:
-        return SchemaValidator(self.schema)
+        return SchemaValidator(self.schema, is_checked=True)
 
     @cached_property
     def request_mapping(self) -> RequestMapping | None:

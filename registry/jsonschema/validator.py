@@ -11,12 +11,15 @@ from typing import Any, NoReturn
 
 import jsonschema_rs
 
+from core.text import json_text
 from registry.jsonschema import dialect, validation_cost
 from registry.jsonschema.dialect import Schema
 
 CHEAP_APPLICATIONS = 100  # applications; below this, and without patterns, any instance is checked in time
+MAX_SHARED = 500  # compiled schemas, of 6 kB each
 NOT_JSON = "has text or a number that JSON cannot represent. Delete it."
 
+_TEXTS = dialect.ANNOTATIONS | {"title", "description", "default", "examples"}  # keywords that validate nothing
 _NUMERIC_NAME = re.compile(r"\+?[0-9]+")  # a name that jsonschema-rs mistakes for a list index
 
 
@@ -45,10 +48,10 @@ class SchemaViolation:
 class SchemaValidator:
     """A compiled schema that validates any instance in bounded time."""
 
-    def __init__(self, schema: Schema) -> None:
-        """Raises the same errors as `compile_schema`."""
+    def __init__(self, schema: Schema, *, is_checked: bool = False) -> None:
+        """Raises the same errors as `compile_schema`. A schema that was checked by it before takes less memory."""
         self.schema = schema
-        self._validator = compile_schema(schema)
+        self._validator = _compile_shared(schema) if is_checked else compile_schema(schema)
 
     def is_valid(self, instance: object) -> bool:
         """Return whether an instance is valid. Raises ValidationTooExpensive if checking takes too long."""
@@ -107,6 +110,40 @@ def compile_schema(schema: Schema) -> jsonschema_rs.Draft202012Validator:
             size_limit=validation_cost.MAX_PATTERN_BYTES, dfa_size_limit=validation_cost.MAX_PATTERN_BYTES
         ),
     )
+
+
+_shared: dict[bytes, jsonschema_rs.Draft202012Validator] = {}
+
+
+def _compile_shared(schema: Schema) -> jsonschema_rs.Draft202012Validator:
+    """Return a compiled schema without its texts. Schemas that differ in nothing else have the same one.
+
+    Texts are half of the memory of a compiled schema, and many ops of a catalog differ in nothing else.
+    """
+    try:
+        plain = _drop_texts(schema)
+        key = json_text.dump(plain)
+    except (TypeError, RecursionError):
+        return compile_schema(schema)  # which says what is wrong
+    compiled = _shared.get(key)
+    if compiled is None:
+        compiled = compile_schema(plain)
+        if len(_shared) >= MAX_SHARED:
+            _shared.clear()
+        _shared[key] = compiled
+    return compiled
+
+
+def _drop_texts(schema: Any) -> Any:
+    """Return a schema without what validates nothing, in its properties and items as well."""
+    if not isinstance(schema, dict):
+        return schema
+    plain = {name: value for name, value in schema.items() if name not in _TEXTS}
+    if isinstance(properties := plain.get("properties"), dict):
+        plain["properties"] = {name: _drop_texts(each) for name, each in properties.items()}
+    if "items" in plain:
+        plain["items"] = _drop_texts(plain["items"])
+    return plain
 
 
 def find_instance_problems(schema: Schema, instance: object, *, ignoring: Collection[str] = ()) -> list[str]:

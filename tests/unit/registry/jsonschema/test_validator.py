@@ -54,3 +54,13 @@ def test_formats_are_asserted(format_: str, good: str, bad: str) -> None:
 
     assert validator.find_instance_problems(formatted, {"a": good}) == []
     assert validator.find_instance_problems(formatted, {"a": bad})
+
+
+def test_checked_schemas_that_differ_in_texts_share_their_compiled_form() -> None:
+    described = {"description": {"type": "string", "description": "Its text", "default": "a", "examples": ["b"]}}
+    first = validator.SchemaValidator({**build_schema(**described), "title": "First"}, is_checked=True)
+    second = validator.SchemaValidator(build_schema(description={"type": "string", "x-note": "short"}), is_checked=True)
+
+    assert first._validator is second._validator
+    assert first.schema["title"] == "First"
+    assert first.find_problems({"description": 5}) == ['/description: 5 is not of type "string".']
