@@ -16,6 +16,7 @@ from registry.search import embeddings_endpoint, intent, postings, request_inten
 from registry.search.action_ranking import ActionRanker
 from registry.search.op_embeddings import OpEmbeddings
 from registry.search.postings import FIELDS, IndexedWords
+from registry.search.service_ranking import ServiceRanker
 from registry.search.word_vectors import Floats, WordVectors
 
 MIN_LETTERS = 4  # letters; a typo in a shorter word often makes another word
@@ -37,9 +38,6 @@ NEAREST_OPS = 8  # ops with the highest cosines from the embeddings endpoint, wh
 MIN_STANDOUT = 0.2  # the least distance of such an op's cosine from the mean of all ops, as a share of the way to 1
 MIN_COSINE = 0.2  # least cosine at which an op without any word of the request still matches
 
-# How much more an op of a connected service must score to rank before one of our own, unless the request names it. With
-# copied words, tools of a service reached 1.14 times the score of the op that they copied.
-SERVICE_HANDICAP = 1.15
 MIN_CLEAR_SCORE = 0.4  # of the best op by words and static vectors; what scores less is usually a coincidence
 _DIGIT = re.compile("[0-9]")
 _ID = re.compile(r"\bids?\b", re.IGNORECASE)  # a request that has an id needs no op that finds it
@@ -99,8 +97,7 @@ class SearchIndex:
         self._phrase_lengths = sorted({len(phrase) for phrase in self._phrases})
         self._summaries = frozenset(tokenizer.normalise_name(op.summary) for op in self.ops)
         self._action_ranker = ActionRanker(self.ops)
-        self._is_of_service = np.array([op.is_of_service for op in self.ops], dtype=bool)
-        self._services = _index_services(self.ops)
+        self._service_ranker = ServiceRanker(self.ops, indexed_words)
 
     def rank(self, request: str, *, use_endpoint: bool = True) -> Ranking:
         """Return the ops that match a request. An op's summary needs no endpoint to match."""
@@ -130,18 +127,12 @@ class SearchIndex:
         keyword_matches = self._keywords.get(name, [])
         scores[keyword_matches] += KEYWORD_WEIGHT
         matches[keyword_matches] = True
-        scores[self._find_preferred(request)] *= SERVICE_HANDICAP
+        self._service_ranker.raise_scores(scores, request)
         found = np.flatnonzero(matches)
         found = found[np.argsort(-scores[found], kind="stable")]
         is_clear = best_score >= MIN_CLEAR_SCORE or bool(len(standouts)) or bool(keyword_matches)
         shares = scores[found] / max(float(scores[found].max(initial=0)), 1e-6)
         return Ranking(dict(zip([self.paths[each] for each in found], shares.tolist(), strict=True)), is_clear)
-
-    def _find_preferred(self, request: str) -> NDArray[np.bool_]:
-        """Return which ops come before others of equal score: those of a service that the request names, else ours."""
-        words = f" {' '.join(tokenizer.split_words(request))} " if self._services else ""
-        named = [ops for name, ops in self._services.items() if f" {name} " in words]
-        return np.any(named, axis=0) if named else ~self._is_of_service
 
     def _score_parts(self, clauses: Sequence[str], heads: Sequence[str]) -> tuple[Floats, Floats]:
         """Return (score of each op for the head of a request of one clause, highest share of a part's vote).
@@ -240,16 +231,6 @@ def _list_former_names(all_ops: Sequence[CatalogOp], active: Sequence[CatalogOp]
         if not op.is_active and op.successor:
             names[op.successor] += [op.op, op.tool_name, *op.aliases]
     return [names.get(op.op, ()) for op in active]
-
-
-def _index_services(ops: Sequence[CatalogOp]) -> dict[str, NDArray[np.bool_]]:
-    """Return {words of a connected service's name: which ops are its own}."""
-    connections = {op.connection: " ".join(tokenizer.split_words(op.connection)) for op in ops if op.is_of_service}
-    return {
-        name: np.array([op.connection == connection for op in ops], dtype=bool)
-        for connection, name in connections.items()
-        if name
-    }
 
 
 def _index_keywords(ops: Sequence[CatalogOp]) -> dict[str, list[int]]:
