@@ -37,7 +37,7 @@ DECAY = 0.006  # of a weight, each time that its feature occurs
 NEEDED_WEIGHT = 2.0  # of an op that a turn needs: there are few
 WRITES_WEIGHT = 3.0
 COMMON, LEVELS, MAX_LEVEL = 99.9, 15, 127  # per cent of the weights of an output have so few levels, the others more
-MIN_LEVEL = 2  # of a weight for ops
+MIN_LEVEL = 3  # of a weight for ops
 SMALLEST_SQUARE = 0.1  # of a gradient: a rare feature moves little
 
 

@@ -24,7 +24,8 @@ from gateway.toolset.shown_tools import ToolsetRequest
 from registry.catalog.model import Catalog, CatalogOp
 from registry.search import intent
 
-MIN_WRITE_CHANCE = 0.58  # of a turn that gets writes: reads with writes cost more than writes that need an escalation
+MIN_WRITE_CHANCE = 0.54  # of a turn that gets writes: reads with writes cost more than writes that need an escalation
+MIN_SENTENCE_CHANCE = 0.8  # that one of several sentences changes something
 SURE_WRITE_CHANCE = 0.9  # of a turn that only writes
 MAX_REQUIRED = 6  # likeliest ops, which are shown with their whole definitions
 MAX_RECENT = 8  # ops called lately that count
@@ -32,6 +33,7 @@ MAX_KEPT = 3  # of them are shown again where a turn goes on
 MIN_CHANCE = 0.005  # of an op to be shown
 MIN_REQUIRED_CHANCE = 0.05
 MIN_ASKED_CHANCE = 0.1  # of an op that is shown only if it is asked for
+GET = "get"
 MIN_ROW_NAME = 3  # characters of a name that is looked for in a message
 
 
@@ -105,7 +107,7 @@ class TurnInput:
         """Return what a model says about the turn. What one of its sentences surely wants, the turn wants."""
         op_outputs = self.table.get_outputs(model.outputs)
         whole, *parts = (model.read_turn(each, op_outputs, self.evidence) for each in (self.features, *self.parts))
-        sure = [part.write_chance for part in parts if part.write_chance >= SURE_WRITE_CHANCE]
+        sure = [part.write_chance for part in parts if part.write_chance >= MIN_SENTENCE_CHANCE]
         return TurnReading(
             max(whole.write_chance, *sure, 0.0), np.max([each.op_chances for each in (whole, *parts)], axis=0)
         )
@@ -127,6 +129,8 @@ def plan_selection(
     visible = read.visible
     known = _list_known_entities(request)
     found = [each for op in required for each in finders.list_finders(op, catalog, known=known) if each.op in visible]
+    named_rows = _find_named_rows(request)
+    found += [op for op in ranked if op.action == GET and op.entity in named_rows and op not in required]
     return SelectionPlan(
         mode=SelectionMode.HEURISTIC,
         intent=wants,
@@ -148,8 +152,9 @@ def list_recent_ops(request: ToolsetRequest, catalog: Catalog) -> list[CatalogOp
 def _decide_intent(request: ToolsetRequest, write_chance: float, kept: Sequence[CatalogOp]) -> Intent:
     if write_chance >= SURE_WRITE_CHANCE:
         return Intent.WRITE
-    may_write = write_chance >= MIN_WRITE_CHANCE or any(op.is_write for op in kept)
-    return Intent.MIXED if may_write or request.context.type == CREATE_CONTEXT else Intent.READ
+    is_about_to_create = request.context.type == CREATE_CONTEXT and not request.conversation.recent_tools
+    may_write = write_chance >= MIN_WRITE_CHANCE or is_about_to_create or any(op.is_write for op in kept)
+    return Intent.MIXED if may_write else Intent.READ
 
 
 def _list_allowed(

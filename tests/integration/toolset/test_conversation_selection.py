@@ -41,8 +41,10 @@ def list_names(api: Api, context: dict[str, str] = PROJECT, **body: Any) -> set[
 
 
 def test_message_that_continues_another_gets_the_tools_of_that_one(api: Api) -> None:
+    message = "set the second to low"
+
     def find_rank(**body: Any) -> int:
-        names = [tool["function"]["name"] for tool in request_toolset(api, message="close the second", **body)["tools"]]
+        names = [tool["function"]["name"] for tool in request_toolset(api, message=message, **body)["tools"]]
         return names.index("update_onto_risk") if "update_onto_risk" in names else 1_000
 
     assert find_rank(messages=ASKED) < find_rank()

@@ -41,3 +41,20 @@ def test_shipped_model_is_trained_on_the_labelled_conversations() -> None:
     digest = selection_training.compute_digest(selection_training.read_lines())
 
     assert TurnModel.read_digest(PATH) == digest  # else run: manage.py train_selection
+
+
+def test_labels_name_tools_that_exist_and_a_change_needs_one_that_writes() -> None:
+    catalog = selection.build_labelled_catalog(("shop", "crm", "files", "stickies", "registry"))
+    is_write = {op.tool_name: op.is_write for op in catalog.ops.values()}
+    wrong = []
+    for line in selection_training.read_lines():
+        labels = json.loads(line)
+        for turn in labels["turns"]:
+            needs = selection.list_needs(turn)
+            writes = any(all(is_write[name] for name in need) for need in needs)
+            reads = not any(is_write[name] for need in needs for name in need)
+            is_labelled_well = reads if turn["intent"] == "read" else writes or not needs
+            if not is_labelled_well:
+                wrong.append((labels["conversation"], turn["message"]))
+
+    assert wrong == []

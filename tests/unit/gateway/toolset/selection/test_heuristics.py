@@ -55,10 +55,12 @@ def build_plan(**fields: Any) -> SelectionPlan:
     return SelectionPlan(**defaults | fields)
 
 
-def plan(catalog: Catalog, message: str, *earlier: str, recent_tools: tuple[str, ...] = ()) -> SelectionPlan:
+def plan(
+    catalog: Catalog, message: str, *earlier: str, recent_tools: tuple[str, ...] = (), context: str = "project"
+) -> SelectionPlan:
     messages = tuple((("user", "assistant")[at % 2], text) for at, text in enumerate(earlier))
     conversation = ToolsetConversation(message, messages, recent_tools)
-    request = ToolsetRequest(FULL_VISIBILITY, UserContext("project"), conversation=conversation)
+    request = ToolsetRequest(FULL_VISIBILITY, UserContext(context), conversation=conversation)
     return heuristics.plan_selection(request, candidates.list_candidates(catalog, request), catalog)
 
 
@@ -154,6 +156,16 @@ def test_project_creation_always_has_its_tool(catalog: Catalog) -> None:
     assert select(catalog, "hello", "project_create").ops[0].op == "onto.project.create"
     assert "create_onto_project" in select(catalog, "Start a new project for the garden", "global").required
     assert "create_onto_project" in select(catalog, "Start a new project for the garden", "brain_dump").required
+
+
+def test_thanks_for_a_created_project_only_read(catalog: Catalog) -> None:
+    earlier = "a project for the shed", "Created Shed."
+
+    thanked = plan(
+        catalog, "thanks, that's all", *earlier, recent_tools=("create_onto_project",), context="project_create"
+    )
+
+    assert thanked.intent == Intent.READ
 
 
 @pytest.mark.parametrize("context", ["project_audit", "project_forecast"])
