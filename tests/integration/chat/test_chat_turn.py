@@ -1,5 +1,6 @@
 """Turns of the chat through the real API: what runs, what the model is told, and what the user sees."""
 
+import re
 from typing import Any
 from unittest.mock import Mock
 from uuid import UUID
@@ -476,6 +477,8 @@ def test_agent_answers_in_an_inner_loop(chat: ChatHarness) -> None:
     result = {"agent": "explorer", "answer": "Two tasks are blocked.", "calls": 1}
     assert turn.of_type("tool")[-1]["envelope"]["result"] == result
     assert turn.requests[1]["messages"][0]["content"].startswith("You look things up")
+    [read] = [each["content"] for each in turn.requests[2]["messages"] if each["role"] == "tool"]
+    assert re.search(r'"due_at":"[^"]+T[^"]+\+0[12]:00"', read)  # in the user's zone, as for the turn's own model
 
 
 def test_agent_runs_only_tools_that_it_is_shown(chat: ChatHarness) -> None:

@@ -244,3 +244,15 @@ def test_usage_is_valid_when_its_placeholders_are_filled(catalog: Catalog, path:
     args = fill_placeholders(usage["args"], example)
     assert usage["op"] == path
     assert validator.find_instance_problems(OPS[path]["parameters_schema"], args) == []
+
+
+def test_search_shows_the_likeliest_arguments_of_an_op_and_counts_the_others(catalog: Catalog) -> None:
+    answer = help_pages.answer_query(catalog, HelpQuery(query="set the priority and the due date of a task"))
+    items = {item["path"]: item for item in orjson.loads(answer.body)["items"]}
+
+    update, whole = items["onto.task.update"], catalog.ops["onto.task.update"]
+    assert {*whole.required, "priority", "due_at"} <= update["args"].keys()
+    assert len(update["args"]) == len(whole.required) + 6
+    assert update["more_args"] == len(whole.arguments) - len(update["args"])
+    few = [item for item in items.values() if len(catalog.ops[item["path"]].arguments) < 6 and "args" in item]
+    assert all("more_args" not in item for item in few)

@@ -68,6 +68,14 @@ def test_fit_results_takes_columns_out_before_any_row() -> None:
     assert shorter["result"]["tasks"] == [{name: row[name] for name in KEY_COLUMNS} for row in rows]
 
 
+def test_fit_results_takes_the_currency_of_amounts_out_last() -> None:
+    orders = [{"id": f"o-{n}", "note": "word " * 20, "total": 12.5, "currency": "EUR"} for n in range(20)]
+
+    [shown] = _fit({"op": "shop.order.list", "ok": True, "result": {"orders": orders}}, budget=700)
+
+    assert shown["result"]["orders"][0] == {"id": "o-0", "total": 12.5, "currency": "EUR"}
+
+
 def test_fit_results_drops_whole_rows_with_a_cursor_that_would_skip_them_and_says_how_to_read_on() -> None:
     [shown] = _fit(_list_tasks(50, total=120, has_more=False, next_cursor="abc"), budget=400)
     rows = shown["result"]["tasks"]
