@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks import selection
+from benchmarks.joined_turns import join_turns
 from gateway.toolset.selection import candidates
 from gateway.toolset.selection.heuristics import TurnInput
 from gateway.toolset.selection.op_table import EVIDENCE, RELATIONS, Floats, OpTable, list_outputs, spread_relations
@@ -30,7 +31,7 @@ from gateway.toolset.selection.turn_model import (
 )
 
 TRAINING = Path(__file__).parents[1] / "tests" / "data" / "selection_training.jsonl"
-MIN_TURNS = 2  # that have a feature
+MIN_TURNS = 3  # that have a feature
 EPOCHS, AVERAGED_EPOCHS = 10, 6
 STEP = 0.15
 DECAY = 0.006  # of a weight, each time that its feature occurs
@@ -52,8 +53,12 @@ class TrainingTurn:
 
 
 def read_training_turns(lines: Iterable[str]) -> Iterator[TrainingTurn]:
-    """Yield the turns of labelled conversations, without those that need nothing but are no reads."""
-    for labels, turn, conversation, catalog in selection.iterate_turns(lines):
+    """Yield the turns of labelled conversations, and those that are made from them.
+
+    Turns that need nothing but are no reads are left out.
+    """
+    written = list(lines)
+    for labels, turn, conversation, catalog in selection.iterate_turns([*written, *join_turns(written)]):
         if turn.get("given") or (turn["intent"] != "read" and not turn["needs"]):
             continue
         request = selection.build_request(labels, conversation)

@@ -8,6 +8,7 @@ import pytest
 from django.apps import apps
 
 from benchmarks import selection, selection_training
+from benchmarks.joined_turns import join_turns
 from gateway.toolset.selection.turn_model import PATH, TurnModel
 
 if not apps.is_installed("workspace"):
@@ -35,6 +36,41 @@ def test_model_learns_what_unknown_words_mean_and_is_the_same_from_a_file(tmp_pa
     assert write.is_complete
     assert write.writes
     assert read.writes == 0
+
+
+def join(first: tuple[str, str], second: tuple[str, str], reply: str = "One.") -> list[Any]:
+    """Return the last turns that are made from many conversations of these two: (message, intent)."""
+    needs = {"read": "list_onto_tasks", "write": "update_onto_task"}
+    turns = [{"message": text, "intent": intent, "needs": [needs[intent]]} for text, intent in (first, second)]
+    turns[0]["reply"] = reply
+    lines = [json.dumps({"conversation": f"c{at}", "language": "en", "turns": turns}) for at in range(8)]
+    return [json.loads(line)["turns"][-1] for line in join_turns(lines)]
+
+
+def test_reads_and_changes_that_follow_each_other_are_also_learned_as_one_turn() -> None:
+    joined = join(("What is due today?", "read"), ("move it to Friday", "write"))
+
+    assert {turn["message"] for turn in joined} == {
+        "What is due today and move it to Friday",
+        "What is due today, then move it to Friday",
+        "What is due today? Also move it to Friday",
+        "What is due today? move it to Friday",
+    }
+    assert [turn["needs"] for turn in joined] == [["list_onto_tasks", "update_onto_task"]] * 4
+    assert {turn["intent"] for turn in joined} == {"mixed"}
+
+
+@pytest.mark.parametrize(
+    ("second", "reply"),
+    [
+        (("and tomorrow, too?", "read"), "One."),
+        (("yes please", "write"), "One."),
+        (("the one on top", "write"), "Which?"),
+    ],
+    ids=["two reads", "too short", "answers a question"],
+)
+def test_turns_that_make_no_sense_as_one_are_not_joined(second: tuple[str, str], reply: str) -> None:
+    assert join(("What is due today?", "read"), second, reply) == []
 
 
 def test_shipped_model_is_trained_on_the_labelled_conversations() -> None:
