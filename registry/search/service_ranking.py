@@ -18,7 +18,7 @@ from registry.search.word_vectors import Floats
 SERVICE_HANDICAP = 1.15
 PLACE_WEIGHT = 1.3  # of the ops of a service that the request names as the place: on Spotify
 MIN_LETTERS = 3  # of a word that names a service alone
-_PLACE = r"\b(?:at|from|in|into|on|through|to|using|via|with|within) (?:the |our |my )?"
+_PLACE = re.compile(r"\b(?:at|from|in|into|on|through|to|using|via|with|within) (?:(?:the|our|my) )?(\S+)")
 
 
 class ServiceRanker:
@@ -43,9 +43,9 @@ class ServiceRanker:
             return
         words = tokenizer.split_words(request)
         text = f" {' '.join(words)} "
-        places = [ops for word, ops in self._by_word.items() if re.search(f"{_PLACE}{re.escape(word)} ", text)]
+        places = [self._by_word[word] for word in _PLACE.findall(text) if word in self._by_word]
         named = [ops for name, ops in self._by_name.items() if f" {name} " in text]
-        named += [ops for word, ops in self._by_word.items() if f" {word} " in text]
+        named += [self._by_word[word] for word in words if word in self._by_word]
         if places:
             scores[np.any(places, axis=0)] *= PLACE_WEIGHT
         elif named:
