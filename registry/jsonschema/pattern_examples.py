@@ -13,7 +13,7 @@ from registry.jsonschema.validator import SchemaValidator
 
 PATTERN, EXAMPLES = "pattern", "examples"
 _SUCH_AS = re.compile(r"(?:such as|for example|e\.g\.|like)[,:]? [“\"'`]?([^\s,;“”\"'`]+)")
-_WITH_MARKS = re.compile(r"\w+(?:[.:/@_-]\w+)+")  # a word that no sentence has: task.review, ada@example.com
+_WITH_MARKS = re.compile(r"(?<!\w)[^\W_]++(?:[.:/@_-][^\W_]++)+")  # no word of a sentence: task.review, ada@example.com
 _ALTERNATIVES = re.compile(r"\((?:\?:)?([\w.-]+)\|[^()]*\)")
 _BEGINNING = re.compile(r"\^((?:\\[^\w\s]|[^\\\[\](){}.*+?|^$])*)")  # before the first part that is no plain text
 _ESCAPED = re.compile(r"\\(.)")
