@@ -67,7 +67,8 @@ def preview_op(
 ) -> OpPreview:
     """Return the preview of an op's entry (see registry.snapshot.snapshot), which may be invalid.
 
-    `was` is the op's path in the draft, which the entry may change. `argument` is the argument to show.
+    `was` is the op's path in the draft, which the entry may change. `argument` is the argument to show. Help on the op
+    that runs agents also names them, those of each caller, which a preview has not.
     """
     entry = cast(OpEntry, {**dict.fromkeys(REQUIRED_FIELDS, ""), **entry})
     context = context.without_op(was) if was not in ("", entry["op"]) else context

@@ -12,6 +12,7 @@ export class Transcript {
     this.scroller = byId("scroller");
     this.jump = byId("jump");
     this.follows = true; // whether the reader is at the end
+    this.heldTop = null; // where they opened something, until they scroll
     this.isLive = false; // whether an answer is being written
     this.isScheduled = false;
     this.scroller.addEventListener("scroll", () => this.noteScroll(), { passive: true });
@@ -92,8 +93,10 @@ export class Transcript {
   }
 
   noteScroll() {
-    this.follows = this.isAtEnd();
-    this.jump.hidden = this.follows;
+    const isAtEnd = this.isAtEnd();
+    // A slow page may report only now what it scrolled before the reader opened something.
+    if (this.scroller.scrollTop !== this.heldTop) [this.follows, this.heldTop] = [isAtEnd, null];
+    this.jump.hidden = isAtEnd;
   }
 
   isAtEnd() {
@@ -121,6 +124,7 @@ export class Transcript {
   /** Stay where the reader is: they have opened something. */
   holdStill() {
     this.follows = false;
+    this.heldTop = this.scroller.scrollTop;
   }
 
   scrollToEnd() {
