@@ -30,7 +30,7 @@ from registry.help.answers import HelpAnswer
 from registry.models import Op
 
 _EXAMPLES = build_array(build_ref("HelpExample"))
-_AGENTS = build_array(build_object({"name": TEXT, "summary": TEXT}))
+_AGENTS = build_array(build_ref("HelpAgentItem"))
 _ARGUMENT = {"name": TEXT, "type": TEXT, "required": {"type": "boolean"}}
 _ARGUMENT_OPTIONAL = {"default": {}, "enum": build_array({}), "description": TEXT}
 _OP = {"path": TEXT, "type": {"const": "op"}, "kind": build_ref("OpKind")}
@@ -92,6 +92,7 @@ COMPONENTS: dict[str, Any] = {
         },
         description="An op in the full format, with its policy and examples.",
     ),
+    "HelpAgentItem": build_object({"name": TEXT, "summary": TEXT}),
     "HelpArgument": build_object(_ARGUMENT, _ARGUMENT_OPTIONAL),
     "HelpUsage": build_object({"op": TEXT, "args": OBJECT}),
     "HelpPolicy": build_object({}, {"do": TEXTS, "dont": TEXTS, "edge_cases": TEXTS}),
