@@ -40,7 +40,6 @@ WORKER_HEAD_START = 0.1  # seconds that workers have to claim an entry before th
 STANDSTILL_SECONDS = 1.0  # seconds in which no entry starts or ends, after which all workers of a batch may be gone
 GATHER_SECONDS = 0.005  # seconds to wait so that entries ending together are seen in one query
 POLL_INTERVALS = (0.01, 0.1)  # seconds between polls for what other processes did: first and maximum
-POLL_GROWTH = 1.1  # of the interval at each poll: the last one is late by a tenth of the time since the last change
 BUSY_POLL_INTERVAL = 0.05  # maximum while entries start and end, and some have not started
 MAX_WAITING_REQUESTS = 2  # status requests that may wait in a process at a time: it has few threads
 MAX_WAIT_SECONDS = 20  # seconds that a status request may wait
@@ -191,7 +190,7 @@ def _poll_until_done(batch: Batch, until: Deadline) -> int:
             continue
         if broker.wait_for_entry(min(interval, max(0.0, until.at - time.monotonic()))):
             time.sleep(GATHER_SECONDS)
-        interval = min(interval * POLL_GROWTH, POLL_INTERVALS[1])
+        interval = min(interval * 1.3, POLL_INTERVALS[1])
     return own_count
 
 
