@@ -5,7 +5,6 @@ the schema of the answer. Without them, they are looked for in the answer itself
 """
 
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import Any
 
 NAMES = ("name", "title", "display_name", "full_name", "label", "subject", "summary", "number")
@@ -46,7 +45,6 @@ def _find_members(members: Outline, entity: str) -> dict[str, str]:
     return ({"id": id} | ({"name": name} if name else {})) if id else {}
 
 
-@lru_cache(maxsize=1_000)  # answers of one op have the same names
 def _normalise(name: str) -> str:
     """Return a name without the differences of spelling: orderId and order_id as orderid."""
     return name.replace("_", "").replace("-", "").lower()
