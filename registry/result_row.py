@@ -19,7 +19,9 @@ def find_row(outline: Outline, entity: str) -> dict[str, str]:
     """Return the paths of id and name. Empty if the answer is not about one row: a list, or several objects."""
     if paths := _find_members(outline, entity):
         return paths
-    inner = {name: members for name, members in outline.items() if isinstance(members, Mapping)}
+    inner = {name: members for name, members in outline.items() if isinstance(members, dict)}
+    if not inner:
+        return {}
     known = [name for name in inner if _normalise(name) in (_normalise(entity), *WRAPPERS)]
     for name in known or (inner if len(inner) == 1 else ()):
         paths = _find_members(inner[name], entity) or (find_row(inner[name], entity) if name in known else {})
@@ -31,6 +33,8 @@ def find_row(outline: Outline, entity: str) -> dict[str, str]:
 def read_row(result: Mapping[str, Any], paths: Mapping[str, str], entity: str) -> tuple[str, str]:
     """Return the id and the name of the row of an answer, each empty if it has none."""
     paths = paths or find_row(_outline(result), entity)
+    if not paths:
+        return "", ""
     id, name = (_read_path(result, paths.get(part, "")) for part in ("id", "name"))
     is_id = isinstance(id, str | int) and not isinstance(id, bool)
     return str(id)[:MAX_ID] if is_id else "", name[:MAX_NAME] if isinstance(name, str) else ""
@@ -38,11 +42,17 @@ def read_row(result: Mapping[str, Any], paths: Mapping[str, str], entity: str) -
 
 def _find_members(members: Outline, entity: str) -> dict[str, str]:
     """Return the names of the members with id and name; empty without an id."""
-    plain = {_normalise(name): name for name, inner in members.items() if inner is None and "." not in name}
+    plain = {  # _normalise without a call for each name
+        name.replace("_", "").replace("-", "").lower(): name
+        for name, inner in members.items()
+        if inner is None and "." not in name
+    }
     own = _normalise(entity)
     id = next((plain[each] for each in (*_PLAIN_IDS, f"{own}id", f"{own}key") if each in plain), "")
+    if not id:
+        return {}
     name = next((plain[each] for each in (*_PLAIN_NAMES, f"{own}name", f"{own}title") if each in plain), "")
-    return ({"id": id} | ({"name": name} if name else {})) if id else {}
+    return {"id": id, "name": name} if name else {"id": id}
 
 
 def _normalise(name: str) -> str:

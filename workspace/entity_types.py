@@ -82,7 +82,6 @@ class EntityType:
     fields: tuple[str, ...]  # the columns that create and update can set
     list_row: tuple[str, ...]  # the fields of a list row, without the text previews
     texts: Mapping[str, int]  # long texts, and the length of <name>_preview in list rows
-    inline_texts: tuple[str, ...] = ()  # texts that a list row shows as <name> if they fit into the preview
     unlisted_texts: tuple[str, ...] = ()  # texts that a list row shows only if they are asked for
     added_fields: tuple[str, ...] = ()  # fields that the list op adds to the rows itself
     extra_columns: tuple[str, ...] = ()  # columns that a list reads only to compute other fields
@@ -171,7 +170,6 @@ PROJECT = EntityType(
     list_row=tuple("id name state_key start_at end_at task_count active_task_count".split()),
     added_fields=("role",),
     texts={"description": 100, "executive_summary": 500, "context": 500},
-    inline_texts=("description",),
     unlisted_texts=("executive_summary", "context"),
     full_row=tuple(
         """
@@ -248,7 +246,6 @@ DOCUMENT = EntityType(
 """.split()
     ),
     texts={"description": 100, "content": 200, "ai_summary": 500},
-    inline_texts=("ai_summary",),
     full_row=tuple(
         """
     id project_id project_name parent_id position title description content type_key state_key category tags

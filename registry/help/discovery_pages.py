@@ -31,6 +31,7 @@ GATEWAY_GROUP = "x"  # of ops about the registry and agents, which have tools of
 MAX_LISTED = 50  # tools of groups without a discovery tool that are listed; a query finds the others
 MAX_SERVICES = 6  # named in the summary of the tool for other ops
 MAX_PARAMETER_TOKENS = 60  # of level 3; examples that do not fit are left out
+NOTHING_FOUND = "No tool of this domain fits. Try another discovery tool, or tell the user that this cannot be done."
 REQUIRED_SUFFIX = ", required"
 MAX_DESCRIPTION_WORDS = 12  # of the first sentence in level 2; a longer one is replaced by the summary
 _SENTENCE_END = re.compile(r"[.!?](?=\s|\Z)")
@@ -75,6 +76,14 @@ def list_domains(catalog: Catalog, visibility: Visibility) -> list[CatalogDomain
     return [*listed, replace(other, summary=summary)]
 
 
+def find_discovery_tool(catalog: Catalog, group: str) -> str:
+    """Return the discovery tool for the ops of a group; the root's path where there is none, as for that of ours."""
+    if group == AGENTS_PATH:
+        return DISCOVER_AGENTS
+    above = _find_domain_above(f"{group}.", {domain.path: domain for domain in catalog.domains.values()})
+    return above.name if above else ROOT if group in (ROOT, GATEWAY_GROUP) else OTHER_DOMAIN.name
+
+
 def _render_answer(catalog: Catalog, query: DiscoveryQuery, visibility: Visibility) -> HelpAnswer:
     for field in ("parameter", "level"):
         if query.tool is None and getattr(query, field) is not None:
@@ -108,7 +117,7 @@ def _answer_list(
         result = search.search_ops(catalog, view, query)
         found = paths = result.paths
         is_clear = bool(result.is_clear and found)
-        message = "" if is_clear else NOTHING_FITS
+        message = "" if is_clear else NOTHING_FITS if found else NOTHING_FOUND
     elif domain is OTHER_DOMAIN and len(paths) > MAX_LISTED:
         message = f"{MAX_LISTED} of {len(paths)} tools. Send query to search them all."
         paths = paths[:MAX_LISTED]
@@ -195,13 +204,18 @@ def _map_ops_to_domains(catalog: Catalog, visibility: Visibility) -> dict[str, C
     by_path = {domain.path: domain for domain in catalog.domains.values()}
     domains_by_op = {}
     for path in catalog.view_for(visibility).ops:
-        parts = path.split(".")
-        above = (".".join(parts[:count]) for count in range(len(parts) - 1, 0, -1))
-        if domain := next((by_path[group] for group in above if group in by_path), None):
+        if domain := _find_domain_above(path, by_path):
             domains_by_op[path] = domain
-        elif parts[0] != GATEWAY_GROUP:
+        elif path.partition(".")[0] != GATEWAY_GROUP:
             domains_by_op[path] = OTHER_DOMAIN
     return domains_by_op
+
+
+def _find_domain_above(path: str, by_path: dict[str, CatalogDomain]) -> CatalogDomain | None:
+    """Return the domain of the nearest group above a path."""
+    parts = path.split(".")
+    above = (".".join(parts[:count]) for count in range(len(parts) - 1, 0, -1))
+    return next((by_path[group] for group in above if group in by_path), None)
 
 
 def _find_domain(name: str, domains_by_op: dict[str, CatalogDomain]) -> CatalogDomain:

@@ -70,15 +70,15 @@ def add_arguments(
     """Add the arguments to as many of the first items of a search as fit, so that a call can follow without more help.
 
     `ops` are those of the items. An item shows what its op requires and the likeliest other arguments; more_args counts
-    the rest. Signatures that are too long only name what objects and lists hold, are folded, or are left out. `items`
-    and `key` are the names of both in the body.
+    the rest. Nested objects show what most calls send. Signatures that are too long only name what objects and lists
+    hold, are folded, or are left out. `items` and `key` are the names of both in the body.
     """
     tokens_left = max_tokens - token_budget.count_json(body)
     stems = _list_stems(query)
     for item, op in zip(body[items][:MAX_WITH_ARGUMENTS], ops, strict=False):
         shown = _choose_arguments(op, stems)
-        for is_outline, is_folded in ((False, False), (True, False), (False, True)):
-            args = signatures.format_arguments(op.schema, outline=is_outline, fold=is_folded)
+        for form in ("lean", "outline", "fold"):
+            args = signatures.format_arguments(op.schema, **{form: True})
             part: dict[str, Any] = {key: {name: each for name, each in args.items() if name in shown}}
             if more := len(args) - len(part[key]):
                 part[f"more_{key}"] = more
@@ -104,10 +104,11 @@ def _choose_arguments(op: CatalogOp, stems: frozenset[str]) -> frozenset[str]:
 
 
 def _describe_in_words(name: str, argument: Schema) -> str:
-    """Return the words by which a request names an argument: its name and its choices."""
+    """Return the words by which a request names an argument: its name, its choices, and what short help notes."""
     items = argument.get("items")
     choices = argument.get("enum") or (items.get("enum") if isinstance(items, dict) else None) or ()
-    return " ".join((name, *(each for each in choices if isinstance(each, str))))
+    note = str(argument.get(dialect.SHORT_NOTE) or "")
+    return " ".join((name, note, *(each for each in choices if isinstance(each, str))))
 
 
 def _list_stems(text: str) -> frozenset[str]:

@@ -30,13 +30,16 @@ FACETS = tuple(
 )
 
 
-def format_arguments(schema: Schema, *, fold: bool = False, outline: bool = False) -> dict[str, str]:
+def format_arguments(
+    schema: Schema, *, lean: bool = False, fold: bool = False, outline: bool = False
+) -> dict[str, str]:
     """Return {argument: signature}, such as {"limit": "integer = 20, max 50"}; "*" is for all that has no own name.
 
-    With `fold`, nested objects and lists are shortened to `object` and `list`; with `outline`, to the names of their
-    first members: `list of {title, due_at?, …}`.
+    With `lean`, nested objects have their rare members only as …, a text with a pattern has its form instead of its
+    type, and a required list that can be empty says so. With `fold`, nested objects and lists are shortened to `object`
+    and `list`; with `outline`, to the names of their first members: `list of {title, due_at?, …}`.
     """
-    formatter = _TypeFormatter(schema, fold, outline)
+    formatter = _TypeFormatter(schema, fold, outline, lean)
     signatures = {
         name: _format_signature(argument, formatter, required) for name, argument, required in iter_arguments(schema)
     }
@@ -82,7 +85,10 @@ def _format_signature(argument: Schema, formatter: "_TypeFormatter", required: b
     if "default" in argument and argument["default"] not in (None, [], {}):
         text += f" = {format_literal(argument['default'])}"
     parts = [text, *(_format_note(argument) or _format_bounds(argument))]
-    return ", ".join([*parts, "required"] if required else parts)
+    if required:
+        # Where a call comes next, that a list must be sent does not mean that it needs items.
+        parts += ["required", *(["[] if none"] if formatter.lean and argument.get("default") == [] else [])]
+    return ", ".join(parts)
 
 
 def format_expected_value(argument: Schema, root: Schema, *, fold: bool = False) -> str:
@@ -156,6 +162,7 @@ class _TypeFormatter:
     root: Schema
     fold: bool = False
     outline: bool = False
+    lean: bool = False
     parts_left: int = MAX_PARTS
 
     def format_type(self, schema: Any, trail: tuple[str, ...] = (), depth: int = 0) -> str:
@@ -218,17 +225,24 @@ class _TypeFormatter:
             item = self.format_type(schema.get("items"), trail, depth + 1)
             return FOLDED_TYPES[kind] if item in ("any", "object", "list") else f"list of {item}"
         members = sorted(iter_arguments(schema, self.root), key=lambda member: not member[2])
-        names = [f"{name}{'' if required else '?'}" for name, _, required in members]
+        names = [
+            f"{name}{f': {form}' if (form := _get_form(member)) else ''}" if required else f"{name}?"
+            for name, member, required in members
+        ]
         shown = names[:MAX_OUTLINED] + (["…"] if len(names) > MAX_OUTLINED else [])
         return "{" + ", ".join(shown) + "}" if shown else kind
 
     def _format_members(self, schema: Schema, trail: tuple[str, ...], depth: int) -> list[str]:
-        members: list[str] = []
+        members, is_cut = list[str](), False
         for name, member, required in iter_arguments(schema, self.root):
             if self.parts_left <= 0:
                 return [*members, "…"]
-            members.append(f"{name}{'' if required else '?'}: {self.format_type(member, trail, depth + 1)}")
-        return members
+            if self.lean and not required and member.get(dialect.RARE):
+                is_cut = True
+                continue
+            kind = (self.lean and _get_form(member)) or self.format_type(member, trail, depth + 1)
+            members.append(f"{name}{'' if required else '?'}: {kind}")
+        return [*members, "…"] if is_cut else members
 
 
 def _format_enum(values: list[Any]) -> str:
@@ -271,6 +285,11 @@ def _get_max_items(argument: Schema) -> int | None:
 def _format_note(argument: Schema) -> list[str]:
     note = argument.get(dialect.SHORT_NOTE)
     return [note[:MAX_NOTE_LENGTH]] if isinstance(note, str) and note else []
+
+
+def _get_form(member: Schema) -> str:
+    """Return the note of a text that has a pattern: its form, in fewer words than the pattern; "" without one."""
+    return next(iter(_format_note(member)), "") if "pattern" in member else ""
 
 
 def _build_placeholder(name: str, argument: Schema, root: Schema) -> Any:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from registry.catalog.model import CatalogOp
+from registry.jsonschema import dialect
 from registry.search import intent, request_intent, tokenizer
 from registry.search.postings import Indexes
 from registry.search.request_intent import RequestIntent
@@ -14,6 +15,7 @@ from registry.search.word_vectors import Floats
 # Chosen on public sets of tools and on requests for the shipped ops (docs/adr/0011).
 LIST_BONUS = 0.02  # of an op that lists, if the request reads
 PLURAL_LIST_BONUS = 0.06  # the same, if it names several
+OPTION_BONUS = 0.15  # of an op that has the request's verb as a choice of how to do it: of an update, append
 DESCRIBING_WEIGHT = 0.9  # of an op on what only describes the object: of a task in "create a project with tasks"
 OPPOSITE_WEIGHT = 0.5  # of an op that does the opposite of the request's verb
 OTHER_WRITE_WEIGHT = 0.97  # of a write whose action is unknown or close to the wanted one
@@ -38,6 +40,7 @@ class ActionRanker:
         }
         self._lists = np.array([intent.is_list(op) for op in ops], dtype=bool)
         self._ops_by_verb = _index_verbs(ops)
+        self._ops_by_option = _index_options(ops)
         self._ops_by_entity = _index_entities(ops)
 
     def lower_scores(self, scores: Floats, wanted: RequestIntent) -> None:
@@ -55,6 +58,7 @@ class ActionRanker:
         for stem in wanted.described_by:
             scores[self._ops_by_entity.get(stem, [])] *= DESCRIBING_WEIGHT
         for verb in wanted.verbs:
+            scores[self._ops_by_option.get(verb, [])] += OPTION_BONUS
             opposites = {op for other in request_intent.list_opposites(verb) for op in self._ops_by_verb.get(other, ())}
             scores[sorted(opposites.difference(self._ops_by_verb.get(verb, ())))] *= OPPOSITE_WEIGHT
 
@@ -89,6 +93,22 @@ def _number_subjects(ops: Sequence[CatalogOp]) -> tuple[Indexes, int]:
 def _get_nouns(name: str) -> str:
     words = [word for word in tokenizer.split_words(name) if word not in request_intent.VERBS]
     return " ".join(filter(None, map(tokenizer.stem, words)))
+
+
+def _index_options(ops: Sequence[CatalogOp]) -> dict[str, list[int]]:
+    """Return {verb: indexes of the ops that have it as a choice of how to do what they do}."""
+    places: dict[str, list[int]] = defaultdict(list)
+    for op_index, op in enumerate(ops):
+        choices = {
+            choice
+            for argument in op.arguments.values()
+            if isinstance(argument, dict) and argument.get(dialect.OPTION) and isinstance(argument.get("enum"), list)
+            for choice in argument["enum"]
+            if isinstance(choice, str)
+        }
+        for verb in choices & request_intent.VERBS:
+            places[verb].append(op_index)
+    return dict(places)
 
 
 def _index_verbs(ops: Sequence[CatalogOp]) -> dict[str, list[int]]:

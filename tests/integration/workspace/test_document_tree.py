@@ -71,7 +71,7 @@ def test_delete_confirmation_says_how_many_documents_it_deletes(live_catalog: An
     effect = confirmation_error["details"]["confirmation"]["would"]
     assert (effect["deleted"], dry_run["deleted"]) == (4, 4)
     assert effect["message"].startswith(
-        "Deleted the document “Tone guide” and the 3 documents below it; ops no longer find them. 1 link is gone"
+        "Deleted the document “Tone guide” and the 3 documents below it; ops no longer find them. Its link to the "
     )
     assert promote_error["details"]["confirmation"]["would"]["deleted"] == 1
     assert get_tree(api)["structure"]["version"] == 0

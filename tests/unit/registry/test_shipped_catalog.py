@@ -7,6 +7,7 @@ from typing import Any
 
 import orjson
 import pytest
+from django.db.models import DateTimeField
 
 from analytics.events import event_log
 from analytics.events.models import OperationEvent
@@ -35,6 +36,7 @@ GROUPS = {group["path"]: group for group in SHIPPED["groups"]}
 UNDO = "onto.history.undo"  # of writes, which come before it
 EXAMPLES = [(path, example["args"]) for path, op in OPS.items() for example in op["examples"]]
 CREATES = [path for path, op in OPS.items() if op["action"] == "create" and op["connection"] == "workspace"]
+UPDATES = [path for path, op in OPS.items() if op["action"] == "update" and op["connection"] == "workspace"]
 
 
 @pytest.fixture(scope="module")
@@ -141,6 +143,24 @@ def test_create_arguments_match_their_columns(path: str) -> None:
             assert (argument["maxItems"], argument["items"]["maxLength"]) == (MAX_TAGS, MAX_TAG_LENGTH), name
         elif not field.choices and field.max_length and "format" not in argument:
             assert argument["maxLength"] == field.max_length, name
+
+
+@for_each("path", UPDATES)
+def test_update_says_what_becomes_of_old_texts_and_times(path: str) -> None:
+    kind, arguments = ROWS[OPS[path]["entity"]], OPS[path]["parameters_schema"]["properties"]
+    words = {name: argument["description"] for name, argument in arguments.items()}
+
+    if "update_strategy" in arguments:
+        assert all(name in words["update_strategy"] for name in kind.update_strategies)
+    moments = [
+        name
+        for name in arguments
+        if name in kind.fields and isinstance(kind.model._meta.get_field(name), DateTimeField)
+    ]
+    # A date alone does not move a row to another time of day. The last day of a series counts as a whole.
+    assert [name for name in moments if "date keeps" not in words[name]] == [
+        name for name in moments if name.endswith("_until")
+    ]
 
 
 @for_each("path", OPS)

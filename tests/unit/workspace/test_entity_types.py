@@ -46,8 +46,7 @@ def test_long_texts_include_all_texts_of_a_row(kind: EntityType) -> None:
     texts = {name for name in kind.full_row if type(columns.get(name)) is models.TextField}
 
     assert texts <= set(kind.long_texts) <= set(kind.full_row)
-    assert {*kind.update_strategies, *kind.inline_texts} <= set(kind.long_texts)
-    assert set(kind.inline_texts) <= set(kind.texts)
+    assert {*kind.update_strategies, *kind.texts} <= set(kind.long_texts)
 
 
 @EACH_KIND

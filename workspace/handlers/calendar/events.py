@@ -65,7 +65,7 @@ def create_event(request: OpRequest) -> OpOutcome:
     event.save(force_insert=True)
     event.project_name = event.project.name if event.project else None
     where = "the project's calendar" if event.project else "the user's own calendar"
-    overlaps = free_time.warn_about_event(event, zone=clock.zone, subject=request.subject, at=request.at)
+    overlaps = free_time.find_overlaps_of_event(event, zone=clock.zone, subject=request.subject, at=request.at)
     sent = [
         name for name in ("location", "attendees", "time_zone", *series.RECURRENCE_FIELDS) if request.args.get(name)
     ]
@@ -74,8 +74,8 @@ def create_event(request: OpRequest) -> OpOutcome:
         request,
         clock,
         changed=("start_at", "end_at", *sent),
-        message=f"Created the event {quote_name(event.title)} in {where}.",
-        warnings=(*clock.warnings, *calendar_warnings, *overlaps),
+        message=f"Created the event {quote_name(event.title)} in {where}.{overlaps.note}",
+        warnings=(*clock.warnings, *calendar_warnings, *overlaps.warnings),
     )
 
 
@@ -115,10 +115,11 @@ def update_event(request: OpRequest) -> OpOutcome:
         message += " It recurs, so all its occurrences changed"
         is_moved = not {"start_at", "end_at"}.isdisjoint(changed)
         message += f"; the first is {after['start_at']}." if is_moved else "."
-    if not TIME_FIELDS.isdisjoint(changed):
-        warnings += free_time.warn_about_event(event, zone=clock.zone, subject=request.subject, at=request.at)
     if task and dates:
         message += f" Also changed {' and '.join(dates)} of its task {quote_name(task.title)}."
+    if not TIME_FIELDS.isdisjoint(changed):
+        overlaps = free_time.find_overlaps_of_event(event, zone=clock.zone, subject=request.subject, at=request.at)
+        message, warnings = message + overlaps.note, (*warnings, *overlaps.warnings)
     return _build_change_outcome(event, request, clock, changed=changed, message=message, warnings=warnings)
 
 
@@ -168,11 +169,10 @@ def _update_part(event: CalendarEvent, part: SeriesPart, request: OpRequest, clo
     new.save(force_insert=True)
     changed = [name for name in after if after[name] != before.get(name) and name != "props"]
     described = changes.describe_changes(before, after, changed)
-    message = part.describe_split(event.title, clock.zone, f"the event {new.pk}") + f" Changed {described}."
-    warnings = (
-        *clock.warnings,
-        *free_time.warn_about_event(new, zone=clock.zone, subject=request.subject, at=request.at),
-    )
+    overlaps = free_time.find_overlaps_of_event(new, zone=clock.zone, subject=request.subject, at=request.at)
+    message = part.describe_split(event.title, clock.zone, f"the event {new.pk}")
+    message += f" Changed {described}.{overlaps.note}"
+    warnings = (*clock.warnings, *overlaps.warnings)
     outcome = _build_change_outcome(new, request, clock, changed=changed, message=message, warnings=warnings)
     return replace(outcome, changed_ids=(str(event.pk), str(new.pk)))
 

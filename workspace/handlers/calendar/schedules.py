@@ -9,7 +9,7 @@ from core.handler_contract import OpOutcome, OpRequest, StateConflict
 from workspace.entity_types import TASK
 from workspace.handlers.generic.generic_writes import UNCHANGED
 from workspace.handlers.generic.row_outcomes import build_change_outcome
-from workspace.models import CalendarEvent, Task, TaskState
+from workspace.models import CalendarEvent, Task, TaskEventKind, TaskState
 from workspace.models.calendar_event import LATEST
 from workspace.models.working_week import WEEKDAYS
 from workspace.services import access
@@ -131,8 +131,8 @@ def _build_outcome(
     start = cast("datetime", task.start_at)
     end = start + timedelta(minutes=task.duration_minutes)
     changed = _list_changed_fields(task, before) if before is not None else []
-    overlaps = free_time.warn_about_task(task, zone=clock.zone, subject=request.subject, at=request.at)
-    warnings = [*clock.warnings, *overlaps]
+    overlaps = free_time.find_overlaps_of_task(task, zone=clock.zone, subject=request.subject, at=request.at)
+    warnings = [*clock.warnings, *overlaps.warnings]
     if before is not None:
         message = f"Scheduled {quote_name(task.title)} for {_format_time(task, clock)}."
         message += _describe_changes(task, before, changed, clock)
@@ -143,6 +143,7 @@ def _build_outcome(
         message += f" It is due {times.format_time(cast('datetime', task.due_at), zone=clock.zone)}."
     if end <= request.at and not task.recurrence:
         message += " That time is in the past."
+    message += overlaps.note
     task_outcome = build_change_outcome(
         task, kind=TASK, request=request, changed=changed, message=message, warnings=tuple(warnings)
     )
@@ -176,8 +177,12 @@ def _format_time(task: Task, clock: LocalTimeParser) -> str:
 
 
 def _list_events(task: Task, clock: LocalTimeParser) -> list[dict[str, Any]]:
-    """Return the task's events in list form, each with its first occurrence."""
-    own = task_events.filter_task_events(task).order_by("start_at").values_list("start_at", "pk", "end_at")
-    occurrences = [Occurrence(start, id, end) for start, id, end in own if start and end]
+    """Return the events of the task's work in list form, each with its first occurrence.
+
+    That of the deadline says what `due_at` of the task says. It is only there where no other is.
+    """
+    own = task_events.filter_task_events(task).order_by("start_at")
+    own = own.exclude(task_event_kind=TaskEventKind.DUE) or own
+    occurrences = [Occurrence(each.start_at, each.pk, each.end_at) for each in own if each.start_at and each.end_at]
     events_by_id: dict[Any, CalendarEvent] = event_list.load_events(occurrences)
     return [events.serialize_occurrence(events_by_id[each.id], each, zone=clock.zone) for each in occurrences]

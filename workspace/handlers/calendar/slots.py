@@ -63,13 +63,11 @@ def _choose_hours(profile: Profile, request: OpRequest) -> Week:
 def _get_future_span(span: TimeRange, request: OpRequest) -> TimeRange:
     """Return the future part of a span. Raises InvalidArgs if there is none.
 
-    Ends that the caller did not send are rounded to a quarter of an hour.
+    A start that has passed is moved to the next quarter of an hour.
     """
     start, end = span.start, span.end
     if start <= request.at:
         start = request.at + -_get_quarter_remainder(request.at) % STEP
-    if "time_max" not in request.args:
-        end -= _get_quarter_remainder(end)
     if start >= end:
         message = "time_max is in the past; send a later one."
         raise build_invalid_args([ArgumentError(path="/time_max", code="over", message=message)])

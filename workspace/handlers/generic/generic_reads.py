@@ -172,7 +172,9 @@ def _build_list_outcome(page: pagination.RowPage, request: OpRequest, *, kind: E
         access.require_project(subject=request.subject, id=project_id)
     is_chosen = bool(request.args.get(serialization.ARGUMENT))  # then each row has exactly these fields
     rows, shared = (page.rows, {}) if is_chosen else serialization.take_out_project(page.rows)
-    summary = f"{len(page.rows)} of {page.total} {what}. {kind.get_op_path('get')} returns the complete row."
+    summary = f"{len(page.rows)} of {page.total} {what}."
+    if any(name.endswith("_preview") for row in rows for name in row):
+        summary += f" {kind.get_op_path('get')} returns the complete row."
     result = {
         **shared,
         kind.plural: rows,

@@ -6,7 +6,6 @@ from typing import Any
 
 from core.handler_contract import NotFound, OpOutcome, OpRequest
 from workspace.models import WriteRecord
-from workspace.services import access
 from workspace.services.time import times
 from workspace.services.undo import undoing
 from workspace.services.undo.recording import KEPT
@@ -18,10 +17,9 @@ def undo_writes(request: OpRequest) -> OpOutcome:
     Raises NotFound, Forbidden, and StateConflict if a row has changed since.
     """
     records = _lock_records(request)
-    zone = access.get_zone(request.subject)
     changed_ids = [id for record in records for id in undoing.undo_write(record, at=request.at)]
     writes: list[dict[str, Any]] = [
-        {"id": record.pk, "at": times.format_time(_to_seconds(record.at), zone=zone), "undone": record.summary}
+        {"id": record.pk, "at": times.format_time(_to_seconds(record.at)), "undone": record.summary}
         for record in records
     ]
     count = "1 write" if len(writes) == 1 else f"{len(writes)} writes, newest first"

@@ -215,14 +215,16 @@ def _build_project(request: OpRequest, dates: PartialDates) -> tuple[Project, li
 def _build_create_outcome(
     request: OpRequest, project: Project, counts: dict[str, int], created: dict[str, Any], sent_rows: str
 ) -> OpOutcome:
-    """Return the outcome. Its message names the rows that were sent, not the overview and the edges that come along."""
+    """Return the outcome. Its message names the rows that were sent, and the overview, but not the edges."""
     id = str(project.pk)
     row = access.get_visible_row(PROJECT, subject=request.subject, id=id)  # read again for the counts of its rows
     outcome = build_create_outcome(
         row,
         kind=PROJECT,
         request=replace(request, args=request.args["project"] | {"fields": request.args.get("fields")}),
-        message=f"Created the project {quote_name(project.name)}{sent_rows}; you are its owner.",
+        message=(
+            f"Created the project {quote_name(project.name)}{sent_rows} and an overview document; you are its owner."
+        ),
     )
     more = {
         "project_id": id,

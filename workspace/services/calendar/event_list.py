@@ -74,7 +74,9 @@ def list_occurrences(queryset: CalendarEventQuerySet, span: TimeRange) -> list[O
     for row in rows:
         occurrences += _expand_row(row, span)
         if len(rows) > MAX_OCCURRENCES or len(occurrences) > MAX_OCCURRENCES:
-            message = f"This time range has more than {MAX_OCCURRENCES:,} events; send an earlier time_max."
+            message = (
+                f"This time range has more than {MAX_OCCURRENCES:,} occurrences of events; send an earlier time_max."
+            )
             raise build_invalid_args([ArgumentError(path="/time_max", code="too_many", message=message)])
     return sorted(occurrences)
 

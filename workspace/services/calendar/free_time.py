@@ -1,6 +1,7 @@
 """Conflicts of events, and free slots between them."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
 from typing import cast
 from zoneinfo import ZoneInfo
@@ -8,7 +9,7 @@ from zoneinfo import ZoneInfo
 from core.handler_contract import InvalidArgs
 from workspace.models import CalendarEvent, CalendarEventQuerySet, Task, TaskEventKind, working_week
 from workspace.models.working_week import Week
-from workspace.services.calendar import event_list
+from workspace.services.calendar import event_list, task_events
 from workspace.services.calendar.event_list import Occurrence, TimeRange
 from workspace.services.entities.serialization import quote_name
 from workspace.services.time import times
@@ -19,26 +20,37 @@ TOO_MANY_EVENTS = "Too many events to check for overlaps; use cal.slot.find with
 _DAY = timedelta(days=1)
 
 
-def warn_about_task(task: Task, *, zone: ZoneInfo, subject: str, at: datetime) -> tuple[str, ...]:
-    """Return a warning if other events that the subject can see overlap with the events of a task that has a start."""
+@dataclass(frozen=True, slots=True)
+class Overlaps:
+    """What a search for overlaps found: a warning, or a sentence for the message, after a space."""
+
+    warnings: tuple[str, ...] = ()
+    note: str = ""
+
+
+def find_overlaps_of_task(task: Task, *, zone: ZoneInfo, subject: str, at: datetime) -> Overlaps:
+    """Return which other events that the subject can see overlap with the events of a task that has a start."""
     start = cast("datetime", task.start_at)
     end = start + timedelta(minutes=task.duration_minutes)
     visible = CalendarEvent.objects.visible_to(subject).exclude_due_markers()
     own = visible.filter(task=task).exclude(task_event_kind="")
     span = _get_span(start, end, zone, at=at if task.recurrence else None)
-    return _build_warnings(own, visible.exclude(task=task), span)
+    overlaps = _find_overlaps(own, visible.exclude(task=task), span, row=task)
+    # Longer work has events at its start and its end only, so nothing is known of what lies between.
+    is_whole = timedelta(minutes=task.duration_minutes) <= task_events.MAX_RANGE
+    return overlaps if is_whole else replace(overlaps, note="")
 
 
-def warn_about_event(event: CalendarEvent, *, zone: ZoneInfo, subject: str, at: datetime) -> tuple[str, ...]:
-    """Return a warning if other events that the subject can see overlap with a timed event."""
+def find_overlaps_of_event(event: CalendarEvent, *, zone: ZoneInfo, subject: str, at: datetime) -> Overlaps:
+    """Return which other events that the subject can see overlap with a timed event; nothing for whole days."""
     if event.start_at is None or event.end_at is None or event.task_event_kind == TaskEventKind.DUE:
-        return ()
+        return Overlaps()
     visible = CalendarEvent.objects.visible_to(subject).exclude_due_markers()
     others = visible.exclude(pk=event.pk)
     if event.task_id and event.task_event_kind:
         others = others.exclude(task=event.task_id)
     span = _get_span(event.start_at, event.end_at, zone, at=at if event.recurrence else None)
-    return _build_warnings(visible.filter(pk=event.pk), others, span)
+    return _find_overlaps(visible.filter(pk=event.pk), others, span, row=event)
 
 
 def _get_span(start: datetime, end: datetime, zone: ZoneInfo, *, at: datetime | None) -> TimeRange:
@@ -49,34 +61,44 @@ def _get_span(start: datetime, end: datetime, zone: ZoneInfo, *, at: datetime | 
     return TimeRange(since, since + LOOKAHEAD, zone)
 
 
-def _build_warnings(own: CalendarEventQuerySet, others: CalendarEventQuerySet, span: TimeRange) -> tuple[str, ...]:
+def _find_overlaps(
+    own: CalendarEventQuerySet, others: CalendarEventQuerySet, span: TimeRange, *, row: Task | CalendarEvent
+) -> Overlaps:
+    """Return the overlaps in the span. Only events with times conflict; whole days are often reminders."""
     try:
         own_occurrences = event_list.list_occurrences(own, span)
         other_occurrences = event_list.list_occurrences(others, span)
     except InvalidArgs:
-        return (TOO_MANY_EVENTS,)
+        return Overlaps((TOO_MANY_EVENTS,))
     overlapping = [
         other
         for other in other_occurrences
         if any(_is_overlapping(occurrence, other) for occurrence in own_occurrences)
     ]
-    return (_format_warning(overlapping, span),) if overlapping else ()
+    if timed := [each for each in overlapping if not each.days]:
+        return Overlaps((f"Overlaps with {_describe(timed, span)}; cal.slot.find returns free times.",))
+    is_partial = row.recurrence and (row.recurrence_until is None or row.recurrence_until > span.end)
+    until = f" until {span.end.astimezone(span.zone).date()}" if is_partial else ""
+    note = f" Nothing overlaps{until}."
+    if overlapping:
+        note += f" All day: {_describe(overlapping, span)}."
+    return Overlaps(note=note)
 
 
 def _is_overlapping(one: Occurrence, other: Occurrence) -> bool:
     return one.start < other.end and other.start < one.end
 
 
-def _format_warning(conflicts: Sequence[Occurrence], span: TimeRange) -> str:
-    """Return the warning. It names the first with times, if any: an event of whole days is often only a reminder."""
-    first = next((each for each in conflicts if not each.days), conflicts[0])
-    title = CalendarEvent.objects.values_list("title", flat=True).get(pk=first.id)
-    if first.days:
-        when = " to ".join(dict.fromkeys(day.isoformat() for day in first.days))
+def _describe(occurrences: Sequence[Occurrence], span: TimeRange) -> str:
+    """Return the title and the time of the first occurrence, and how many others there are."""
+    occurrence = occurrences[0]
+    title = CalendarEvent.objects.values_list("title", flat=True).get(pk=occurrence.id)
+    if occurrence.days:
+        when = " to ".join(dict.fromkeys(day.isoformat() for day in occurrence.days))
     else:
-        when = " to ".join(times.format_time(each, zone=span.zone) for each in (first.start, first.end))
-    more = f" and {len(conflicts) - 1} more" if len(conflicts) > 1 else ""
-    return f"Overlaps with {quote_name(title)} ({when}){more}; cal.slot.find returns free times."
+        when = " to ".join(times.format_time(each, zone=span.zone) for each in (occurrence.start, occurrence.end))
+    more = f" and {len(occurrences) - 1} more" if len(occurrences) > 1 else ""
+    return f"{quote_name(title)} ({when}){more}"
 
 
 def find_free_slots(

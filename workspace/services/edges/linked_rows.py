@@ -134,10 +134,12 @@ def describe_dependents(row: Entity, *, subject: str) -> str:
             parts.append(f"It recurred {row.recurrence}, so all its occurrences are gone.")
         subtasks = TASK.get_rows().visible_to(subject).filter(parent_task=row.pk).order_by("title", "pk")
         titles = list(subtasks.values_list("title", flat=True)[: MAX_COUNTED + 1])
-        parts += _describe(titles, ("subtask stays", "subtasks stay"), "without a parent:")
-    links, has_more = list_linked_summaries(row.pk, subject=subject, limit=MAX_COUNTED)
-    names = [str(link[ENTITY_TYPE_BY_NAME[link["kind"]].label]) for link in links]
-    parts += _describe([*names, *([""] if has_more else [])], ("link is", "links are"), "gone, with")
+        if titles:
+            stay = "subtask stays" if len(titles) == 1 else "subtasks stay"
+            parts.append(
+                f"{_count(titles)} {stay} without a parent: {_enumerate([quote_name(title) for title in titles])}."
+            )
+    parts += _describe_links(row, subject=subject)
     return "".join(f" {part}" for part in parts)
 
 
@@ -149,10 +151,24 @@ def describe_contents(project: Project) -> str:
     return f" It contained {', '.join(named)}." if named else ""
 
 
-def _describe(names: Sequence[str], nouns: tuple[str, str], what: str) -> list[str]:
-    """Return the sentence about some rows, which names the first ones; empty if there are none."""
-    if not names:
+def _describe_links(row: Entity, *, subject: str) -> list[str]:
+    """Return the sentence about the links of a deleted row, with the kinds of the other rows; empty without links."""
+    links, has_more = list_linked_summaries(row.pk, subject=subject, limit=MAX_COUNTED)
+    ends = [f"the {link['kind']} {quote_name(link[ENTITY_TYPE_BY_NAME[link['kind']].label])}" for link in links]
+    if has_more:
+        ends.append("")
+    if not ends:
         return []
-    count = f"More than {MAX_COUNTED}" if len(names) > MAX_COUNTED else str(len(names))
-    shown = ", ".join(map(quote_name, names[:MAX_NAMED]))
-    return [f"{count} {nouns[len(names) > 1]} {what} {shown}{', …' if len(names) > MAX_NAMED else ''}."]
+    if len(ends) == 1:
+        return [f"Its link to {ends[0]} was removed; the {links[0]['kind']} stays."]
+    count = _count(ends) if has_more else f"Its {_count(ends)}"
+    return [f"{count} links were removed: to {_enumerate(ends)}; these stay."]
+
+
+def _count(names: Sequence[str]) -> str:
+    return f"More than {MAX_COUNTED}" if len(names) > MAX_COUNTED else str(len(names))
+
+
+def _enumerate(names: Sequence[str]) -> str:
+    """Return the first names, and a mark if there are more."""
+    return ", ".join([*names[:MAX_NAMED], *(["…"] if len(names) > MAX_NAMED else [])])

@@ -32,8 +32,9 @@ def serialize_columns(row: Entity, *, kind: EntityType) -> dict[str, Any]:
 def serialize_list_row(row: Entity, *, kind: EntityType, at: datetime, fields: Collection[str] = ()) -> dict[str, Any]:
     """Return a list row as of `at`, without fields that are empty or false, with times to the second. 0 is not empty.
 
-    With `fields`, the row has only these and its id. It must have the beginning of each text as <name>_preview, with
-    one character more than is shown, so that truncation can be detected.
+    A text that is shown whole has its own name, one that is cut is <name>_preview. With `fields`, the row has only
+    these and its id. It must have the beginning of each text as <name>_preview, with one character more than is shown,
+    so that truncation can be detected.
     """
     texts = get_preview_lengths(kind, fields)
     other = {*texts, *kind.computed_fields, *kind.preview_fields, *kind.added_fields}
@@ -41,7 +42,7 @@ def serialize_list_row(row: Entity, *, kind: EntityType, at: datetime, fields: C
     values = {name: _serialize_value(_drop_microseconds(getattr(row, name))) for name in names}
     for name, length in texts.items():
         beginning = getattr(row, f"{name}_preview")
-        fits = name in (fields or kind.inline_texts) and len(beginning) <= length
+        fits = (not fields or name in fields) and len(beginning) <= length
         values[name if fits else f"{name}_preview"] = _truncate(beginning, length)
     computed = _compute_fields(row, kind.list_row, kind=kind, at=at)
     return drop_empty(values | {name: value for name, value in computed.items() if not fields or name in fields})

@@ -3,8 +3,8 @@
 import re
 from calendar import monthrange
 from collections.abc import Mapping
-from dataclasses import dataclass
-from datetime import date, datetime, time
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, time
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -23,19 +23,15 @@ _LOCAL_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9:.]+")
 _YEAR_FIRST = re.compile(r"([0-9]{4})(?:-([0-9]{2})(?:-([0-9]{2}))?)?")
 _MONTH_FIRST = re.compile(r"([a-z]{3,9})\.?,? ([0-9]{4})")
 LAST_MINUTE = time(23, 59)
+LAST_DAY = "_until"  # how fields end that hold the last day of a series, which counts as a whole
 
 
 @dataclass(slots=True)
 class PartialDates:
-    """Reads the dates of one call in a time zone, and remembers whether a date-time had no offset."""
+    """Reads the dates of one call in a time zone, with a warning for each that its clocks skip or show twice."""
 
     zone: ZoneInfo
-    has_read_local: bool = False
-
-    @property
-    def warnings(self) -> list[str]:
-        """Warnings about date-times without an offset. A day or a month needs none."""
-        return [f"Read times without an offset in {self.zone.key}."] if self.has_read_local else []
+    warnings: list[str] = field(default_factory=list)
 
     def complete_times(
         self, sent: Mapping[str, Any], *, kind: EntityType, pointer: str
@@ -55,7 +51,9 @@ class PartialDates:
             # A date column takes the date as written, whatever its offset.
             is_moment = isinstance(column, models.DateTimeField)
             fields[name] = times.format_time(moment) if is_moment else moment.date().isoformat()
-            self.has_read_local |= is_moment and bool(_LOCAL_TIME.fullmatch(sent[name].strip()))
+            if is_moment and _LOCAL_TIME.fullmatch(text := sent[name].strip()):
+                local_time = datetime.fromisoformat(text.upper())
+                self.warnings += times.list_clock_changes(name, local_time, moment.astimezone(UTC), zone=self.zone)
         return fields, errors
 
 
@@ -103,7 +101,7 @@ def _is_month(word: str, name: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class CompletedFields:
-    """The fields of a call with an offset in each time, and a warning for each time that had none."""
+    """The fields of a call with an offset in each time, and a warning for each time that is not as it was sent."""
 
     fields: dict[str, Any]
     warnings: tuple[str, ...]
@@ -115,8 +113,8 @@ def complete_times(
     """Read times without an offset in the subject's time zone.
 
     A date keeps the time of day that the field of the row has: moving something to Friday does not move it to the
-    evening. Otherwise it means the first minute of that day for a start, and the last minute for anything else. A text
-    that is not a time is left unchanged, so that its column reports it.
+    evening. Otherwise, and for the last day of a series, it means the first minute of that day for a start, and the
+    last minute for anything else. A text that is not a time is left unchanged, so that its column reports it.
     """
     incomplete = {name: sent[name] for name in _get_time_fields(kind) if _is_local(sent.get(name))}
     if not incomplete:
@@ -125,10 +123,15 @@ def complete_times(
     fields, warnings = dict(sent), []
     for name, text in incomplete.items():
         try:
-            moment, part = _parse_local(text, zone, is_start=name.startswith("start"), old=getattr(row, name, None))
+            old = None if name.endswith(LAST_DAY) else getattr(row, name, None)
+            moment, part = _parse_local(text, zone, is_start=name.startswith("start"), old=old)
         except ValueError:
             continue
         fields[name] = times.format_time(moment)
+        if not part:
+            local_time = datetime.fromisoformat(text.upper())
+            warnings += times.list_clock_changes(name, local_time, moment, zone=zone)
+            continue
         warnings.append(f"Read {name} as {times.format_time(moment, zone=zone)},{part} in {zone.key}.")
     return CompletedFields(fields, tuple(warnings))
 

@@ -87,6 +87,17 @@ def _to_utc(moment: datetime) -> datetime:
         raise ValueError("The date-time is outside the years 1 to 9999.") from error
 
 
+def list_clock_changes(name: str, sent: datetime, moment: datetime, *, zone: ZoneInfo) -> list[str]:
+    """Return a warning if the sent time has no offset and does not exist in the zone, or occurs twice."""
+    if sent.tzinfo is not None:
+        return []
+    text = format_time(moment, zone=zone)
+    if moment.astimezone(zone).replace(tzinfo=None) != sent:
+        return [f"The clocks of {zone.key} skip {name} that day; read it as {text}."]
+    first, second = (sent.replace(tzinfo=zone, fold=fold).utcoffset() for fold in (0, 1))
+    return [f"The clocks of {zone.key} show {name} twice that day; took the first, {text}."] if first != second else []
+
+
 @dataclass(slots=True)
 class LocalTimeParser:
     """Parses the times of one call in a zone, and collects errors and warnings."""
@@ -108,7 +119,7 @@ class LocalTimeParser:
             self.add_error(name, "impossible_time", f"{name} is not a valid time; send {EXPECTED_LOCAL}.")
             return None
         if self._check_range(name, moment):
-            self._warn_of_clock_change(name, datetime.fromisoformat(text.upper()), moment)
+            self.warnings += list_clock_changes(name, datetime.fromisoformat(text.upper()), moment, zone=self.zone)
             return moment
         return None
 
@@ -120,17 +131,6 @@ class LocalTimeParser:
         """Raise InvalidArgs if there are any errors."""
         if self.errors:
             raise build_invalid_args(self.errors)
-
-    def _warn_of_clock_change(self, name: str, local_time: datetime, moment: datetime) -> None:
-        """Add a warning if the local time does not exist on that day, or occurs twice."""
-        if local_time.tzinfo is not None:
-            return
-        text = format_time(moment, zone=self.zone)
-        first, second = (local_time.replace(tzinfo=self.zone, fold=fold).utcoffset() for fold in (0, 1))
-        if moment.astimezone(self.zone).replace(tzinfo=None) != local_time:
-            self.warnings.append(f"The clocks of {self.zone.key} skip {name} that day; read it as {text}.")
-        elif first != second:
-            self.warnings.append(f"The clocks of {self.zone.key} show {name} twice that day; took the first, {text}.")
 
     def _check_range(self, name: str, when: datetime | date) -> datetime | date | None:
         day = when.date() if isinstance(when, datetime) else when

@@ -1,5 +1,7 @@
 """Catalogs in memory: replaced when another release goes live, kept when the stored release is corrupt."""
 
+import copy
+import json
 import logging
 from typing import Any
 
@@ -19,7 +21,7 @@ from registry.help.help_pages import HelpQuery
 from registry.models import Activation, Connection, Op, Release
 from registry.releases import publishing
 from tests.support.rows.copy_rows import AT, make_op
-from tests.support.rows.op_entries import build_catalog, build_content, build_op_entry
+from tests.support.rows.op_entries import build_catalog, build_content, build_op_entry, build_schema
 from tests.support.upstreams import any_upstream
 
 
@@ -267,3 +269,26 @@ def test_live_catalog_stays_in_memory_when_many_others_are_loaded() -> None:
 
     assert cache.get_catalog(versions[-1]) is cache.get_live_catalog()
     assert sum(map(cache.is_loaded, versions)) == settings.GATEWAY_RELEASES_KEPT
+
+
+def test_release_takes_ops_from_a_similar_one_only_if_their_entries_are_the_same_text() -> None:
+    same, number = build_op_entry("onto.task.list"), build_op_entry("onto.task.get")
+    number["parameters_schema"]["properties"]["limit"] = {"type": "number", "default": 1}
+    earlier = builder.build_catalog("a" * 64, copy.deepcopy(build_content(same, number)))
+    number["parameters_schema"]["properties"]["limit"]["default"] = 1.0
+
+    later = builder.build_catalog("b" * 64, build_content(same, number), similar=earlier)
+
+    assert later.ops["onto.task.list"] is earlier.ops["onto.task.list"]
+    assert json.dumps(later.ops["onto.task.get"].schema["properties"]["limit"]["default"]) == "1.0"
+
+
+def test_release_with_other_words_takes_no_ops_from_a_similar_one() -> None:
+    words = {"kind": "value", "meaning": "done", "words": ["closed"], "argument": "state", "ops": ""}
+    state = {"type": "string", "enum": ["open", "done"]}
+    content = build_content(build_op_entry("onto.task.list", parameters_schema=build_schema(state=state)))
+    earlier = builder.build_catalog("a" * 64, content)
+
+    later = builder.build_catalog("b" * 64, content | {"vocabulary": [words]}, similar=earlier)
+
+    assert later.ops["onto.task.list"].schema != earlier.ops["onto.task.list"].schema

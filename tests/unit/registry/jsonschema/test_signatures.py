@@ -213,6 +213,45 @@ def test_any_publishable_schema_can_be_rendered(schema: Any) -> None:
         assert signatures.describe_argument(schema, name)["name"] == name
 
 
+def test_text_with_a_pattern_shows_its_form_where_a_call_comes_next() -> None:
+    kind = {"type": "string", "pattern": r"^project\.(work|home)\.[a-z_]+$", "x-note": "project.(work|home).<what>"}
+    project = {
+        "type": "object",
+        "required": ["name", "kind"],
+        "properties": {
+            "name": {"type": "string"},
+            "kind": kind,
+            "slug": {"type": "string", "x-rare": True},
+            "note": {"type": "string", "x-note": "in markdown"},
+        },
+    }
+    schema = {**ROOT, **build_schema(project=project), "required": ["project"]}
+
+    forms = [signatures.format_arguments(schema, **{form: True})["project"] for form in ("lean", "outline", "fold")] + [
+        signatures.format_arguments(schema)["project"]
+    ]
+
+    assert forms == [
+        "{name: string, kind: project.(work|home).<what>, note?: string, …}, required",
+        "{name, kind: project.(work|home).<what>, slug?, note?}, required",
+        "object, required",
+        "{name: string, kind: string, slug?: string, note?: string}, required",
+    ]
+
+
+def test_required_list_says_that_it_can_be_empty_where_a_call_comes_next() -> None:
+    rows = {"type": "array", "items": {"type": "string"}}
+    schema = build_schema(rows={**rows, "default": []}, ids=rows, tags={**rows, "default": []})
+    schema["required"] = ["rows", "ids"]
+
+    assert signatures.format_arguments(schema, lean=True) == {
+        "rows": "[string], required, [] if none",
+        "ids": "[string], required",
+        "tags": "[string]",
+    }
+    assert signatures.format_arguments(schema)["rows"] == "[string], required"
+
+
 def test_outline_names_the_first_members_of_objects_and_of_the_items_of_lists() -> None:
     step = {
         "type": "object",

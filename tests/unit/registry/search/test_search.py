@@ -189,6 +189,27 @@ def test_op_that_does_the_opposite_never_comes_before_the_asked_one(verb: str, o
     assert found == ["a.asked", "a.opposite"]
 
 
+def test_op_that_has_the_verb_as_a_choice_of_how_to_do_it_comes_first() -> None:
+    choices = {"type": "string", "enum": ["replace", "append"]}
+    fields = {"kind": "write", "action": "update", "summary": "Change a text"}
+    catalog = build_catalog(
+        build_op_entry("a.one", **fields, parameters_schema=build_schema(way=choices)),
+        build_op_entry("a.two", **fields, parameters_schema=build_schema(way=choices | {"x-option": True})),
+    )
+
+    found = search.find_ops(catalog, catalog.view_for(FULL_VISIBILITY), "append text to it", limit=2)
+
+    assert found == ["a.two", "a.one"]
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("request_", ["append text to the details", "append to the description of the task"])
+def test_task_is_changed_rather_than_given_a_document(live_catalog: Catalog, request_: str) -> None:
+    found = search.find_ops(live_catalog, live_catalog.view_for(FULL_VISIBILITY), request_, limit=5)
+
+    assert found.index("onto.task.update") < found.index("onto.task.docs.create_or_attach")
+
+
 TASKS = [
     build_op_entry("a.task.list", tool_name="list_tasks", summary="List tasks", entity="task", action="list"),
     build_op_entry("a.task.get", tool_name="get_task", summary="Read one task", entity="task", action="get"),

@@ -78,17 +78,20 @@ def test_overlaps_are_told_when_an_event_is_created_or_moved(db: None) -> None:
         "Overlaps with “Dentist” (2026-03-04T12:00:00Z to 2026-03-04T13:00:00Z); cal.slot.find returns free times."
     )
     assert (created.warnings, apart.warnings, elsewhere.warnings, back.warnings) == ((expected,), (), (), (expected,))
+    is_free = ["Nothing overlaps." in each.result["message"] for each in (created, apart, elsewhere, back)]
+    assert is_free == [False, True, False, False]
 
 
-def test_overlap_with_a_time_is_named_before_one_of_a_whole_day(db: None) -> None:
+def test_only_an_event_with_a_time_is_a_conflict(db: None) -> None:
     make_own_event(title="Dentist")
 
     assert create(title="Fair", start_at="2026-03-04", end_at="2026-03-05").warnings == ()
-    [only_days] = create(title="Dinner", start_at="2026-03-04T18:00:00Z").warnings
+    dinner = create(title="Dinner", start_at="2026-03-04T18:00:00Z")
     [both] = create(title="Lunch", start_at="2026-03-04T12:30:00Z").warnings
 
-    assert only_days.startswith("Overlaps with “Fair” (2026-03-04 to 2026-03-05);")
-    assert both.startswith("Overlaps with “Dentist” (2026-03-04T12:00:00Z to 2026-03-04T13:00:00Z) and 1 more;")
+    assert dinner.warnings == ()
+    assert dinner.result["message"].endswith(" Nothing overlaps. All day: “Fair” (2026-03-04 to 2026-03-05).")
+    assert both.startswith("Overlaps with “Dentist” (2026-03-04T12:00:00Z to 2026-03-04T13:00:00Z);")
 
 
 # --- get
@@ -129,7 +132,7 @@ def test_new_event_belongs_to_the_subject_and_lasts_half_an_hour(db: None) -> No
     event = CalendarEvent.objects.get()
     assert (event.subject, event.project, event.start_at, event.end_at) == ("owner", None, NOON, NOON + HALF)
     assert (event.location, event.attendees, event.created_by, event.created_at) == ("Café", ["Ines"], "owner", AT)
-    assert outcome.result["message"] == "Created the event “Lunch” in the user's own calendar."
+    assert outcome.result["message"] == "Created the event “Lunch” in the user's own calendar. Nothing overlaps."
     assert (outcome.entity_id, outcome.entity_name) == (str(event.pk), "Lunch")
 
 
@@ -176,7 +179,7 @@ def test_event_of_a_project_or_task_is_in_the_project(db: None) -> None:
     of_a_task = create(task_id=str(task.pk)).result["event"]
 
     assert ours.result["event"]["project_name"] == "Garden"
-    assert ours.result["message"] == "Created the event “Lunch” in the project's calendar."
+    assert ours.result["message"] == "Created the event “Lunch” in the project's calendar. Nothing overlaps."
     assert (of_a_task["project_id"], of_a_task["linked_task_id"]) == (str(task.project_id), str(task.pk))
     assert of_a_task["task_event_kind"] is None
     task.refresh_from_db()
@@ -324,7 +327,7 @@ def test_update_clears_with_null_and_names_changed_fields(db: None) -> None:
     assert event.recurrence_until is None
     assert outcome.result["message"] == (
         f"Changed “{event.title}”: description d → none, location l → none, attendees [a] → none,"
-        " recurrence daily → none, recurrence_until 2026-03-04T12:00:00Z → none."
+        " recurrence daily → none, recurrence_until 2026-03-04T12:00:00Z → none. Nothing overlaps."
     )
 
 
@@ -338,6 +341,7 @@ def test_moving_a_recurring_event_warns_that_all_occurrences_moved(db: None) -> 
         f"Changed “{event.title}”: start_at 2026-03-04T12:00:00Z → 2026-03-05T09:00:00Z,"
         " end_at 2026-03-04T13:00:00Z → 2026-03-05T10:00:00Z."
         " It recurs, so all its occurrences changed; the first is 2026-03-05T09:00:00Z."
+        " Nothing overlaps until 2026-04-02."
     )
     assert elsewhere == (f"Changed “{event.title}”: location none → Café. It recurs, so all its occurrences changed.")
 

@@ -59,7 +59,7 @@ def test_schedule_sets_the_times_and_creates_the_event(task: Task) -> None:
     assert event["linked_task_id"] == outcome.result["task"]["id"] == str(task.pk)
     assert outcome.result["message"] == (
         "Scheduled “Write” for Monday 2026-03-09T09:00:00+01:00 to 2026-03-09T10:30:00+01:00."
-        " Changed duration_minutes 60 → 90."
+        " Changed duration_minutes 60 → 90. Nothing overlaps."
     )
     assert (outcome.entity_id, outcome.entity_name) == (str(task.pk), "Write")
 
@@ -73,6 +73,11 @@ def test_second_schedule_uses_the_duration_of_the_task_and_moves_the_same_event(
     assert (first["id"], first["end_at"]) == (second["id"], "2026-03-09T09:45:00+01:00")
     assert second["start_at"] == "2026-03-10T14:00:00+01:00"
     assert CalendarEvent.objects.count() == 1
+
+
+def test_schedule_of_long_work_does_not_say_that_nothing_overlaps(task: Task) -> None:
+    """Its events are half an hour at the start and one at the end: what lies between is not compared."""
+    assert "overlaps" not in schedule(task, duration_minutes=11 * 60).result["message"]
 
 
 DEADLINE = datetime(2026, 3, 9, 16, 0, tzinfo=UTC)
@@ -92,12 +97,12 @@ def test_schedule_keeps_a_deadline(task_with_deadline: Task) -> None:
     assert task_with_deadline.due_at == DEADLINE
     assert outcome.result["message"] == (
         "Scheduled “Write” for Monday 2026-03-09T09:00:00+01:00 to 2026-03-09T10:00:00+01:00."
-        " It is due 2026-03-09T17:00:00+01:00."
+        " It is due 2026-03-09T17:00:00+01:00. Nothing overlaps."
     )
     assert [(event["title"], event["start_at"], event["end_at"]) for event in outcome.result["events"]] == [
-        ("Write", "2026-03-09T09:00:00+01:00", "2026-03-09T10:00:00+01:00"),
-        ("Due: Write", "2026-03-09T16:30:00+01:00", "2026-03-09T17:00:00+01:00"),
+        ("Write", "2026-03-09T09:00:00+01:00", "2026-03-09T10:00:00+01:00"),  # due_at of the task says the other
     ]
+    assert list_starts(time_min="2026-03-09", time_max="2026-03-09") == ["2026-03-09T09:00", "2026-03-09T16:30"]
 
 
 def test_schedule_at_the_start_that_it_had_shows_the_work_apart_from_the_deadline(task_with_deadline: Task) -> None:
@@ -106,8 +111,8 @@ def test_schedule_at_the_start_that_it_had_shows_the_work_apart_from_the_deadlin
     outcome = schedule(task_with_deadline)
 
     assert "unchanged" not in outcome.warnings
-    expected = ["2026-03-09T10:00:00+01:00", "2026-03-09T17:00:00+01:00"]
-    assert [event["end_at"] for event in outcome.result["events"]] == expected
+    assert [event["end_at"] for event in outcome.result["events"]] == ["2026-03-09T10:00:00+01:00"]
+    assert list_starts(time_min="2026-03-09", time_max="2026-03-09") == ["2026-03-09T09:00", "2026-03-09T16:30"]
 
 
 def test_second_schedule_keeps_the_deadline_too(task_with_deadline: Task) -> None:
@@ -152,7 +157,7 @@ def test_deadline_of_a_recurring_task_moves_with_its_start(task_with_deadline: T
     assert moved.result["task"]["due_at"] == "2026-03-11T16:00:00Z"
     assert moved.result["message"].endswith(
         "due_at 2026-03-09T17:00:00+01:00 → 2026-03-11T17:00:00+01:00. It recurs, so all its times moved."
-        " It is due 2026-03-11T17:00:00+01:00."
+        " It is due 2026-03-11T17:00:00+01:00. Nothing overlaps until 2026-04-08."
     )
 
 
@@ -167,7 +172,7 @@ def test_work_is_still_shown_when_its_deadline_is_cleared(task_with_deadline: Ta
 
 
 def test_event_of_scheduled_work_can_be_moved_and_keeps_its_length(task_with_deadline: Task) -> None:
-    [work, _] = schedule(task_with_deadline).result["events"]
+    [work] = schedule(task_with_deadline).result["events"]
 
     call_handler("update_calendar_event", event_id=work["id"], start_at="2026-03-09T13:00")
 
@@ -191,14 +196,14 @@ def test_schedule_ends_at_the_last_of_a_count_or_includes_the_last_day(task: Tas
     outcome = schedule(task, "2026-03-27T09:00", recurrence="weekdays", recurrence_count=3)
 
     assert outcome.result["task"]["recurrence_until"] == "2026-03-31T07:00:00Z"
-    assert outcome.result["message"].endswith("weekdays until 2026-03-31T09:00:00+02:00.")
+    assert outcome.result["message"].endswith("weekdays until 2026-03-31T09:00:00+02:00. Nothing overlaps.")
     assert len(list_starts(time_min="2026-03-27", time_max="2026-12-31")) == 3
 
     schedule(task, "2026-01-31T16:00", recurrence="monthly", recurrence_until="2026-04-30")
     expected = ["2026-01-31T16:00", "2026-02-28T16:00", "2026-03-31T16:00", "2026-04-30T16:00"]
     assert list_starts(time_min="2026-01-01", time_max="2026-12-31") == expected
     once = schedule(task, "2026-01-31T16:00", recurrence=None)
-    assert once.result["message"].endswith("That time is in the past.")
+    assert once.result["message"].endswith("That time is in the past. Nothing overlaps.")
 
 
 def test_schedule_keeps_recurrence_and_its_end_unless_null_clears_them(task: Task) -> None:
@@ -304,7 +309,9 @@ def test_schedule_warns_about_overlaps_and_still_schedules(task: Task) -> None:
 
 def test_schedule_warns_about_overlaps_of_later_occurrences_and_not_of_its_own(task: Task) -> None:
     schedule(task, recurrence="daily")
-    assert get_overlap_warnings(schedule(task, "2026-03-09T09:30", recurrence="daily")) == []
+    alone = schedule(task, "2026-03-09T09:30", recurrence="daily")
+    assert get_overlap_warnings(alone) == []
+    assert alone.result["message"].endswith(" Nothing overlaps until 2026-04-06.")  # only some weeks are searched
     make_own_event("Standup", "2026-03-10T08:00:00+00:00", 15, recurrence="weekly", time_zone="Europe/Berlin")
 
     [warning] = get_overlap_warnings(schedule(task, recurrence="daily"))

@@ -72,7 +72,7 @@ def test_find_searches_a_week_ahead_on_quarter_hours(db: None) -> None:
     result = find(datetime(2026, 3, 2, 9, 7, 23, 5, tzinfo=UTC))
 
     assert result["slots"][0]["start"] == "2026-03-02T10:15:00+01:00"
-    assert result["slots"][-1]["end"] == "2026-03-09T10:00:00+01:00"
+    assert result["slots"][-1]["end"] == "2026-03-09T17:00:00+01:00"
     assert result["total"] == 6
     assert find(datetime(2026, 3, 2, 9, 15, tzinfo=UTC))["slots"][0]["start"] == "2026-03-02T10:15:00+01:00"
 

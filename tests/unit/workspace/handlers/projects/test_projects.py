@@ -44,7 +44,7 @@ def test_create_stores_the_project_with_its_owner_and_tasks(db: None) -> None:
             "tasks": [{"id": str(row.pk), "title": row.title} for row in Task.objects.order_by("title")],
             "context_document": {"id": str(Document.objects.get().pk), "title": "Launch: overview"},
         },
-        "message": f"Created the project “{PROJECT['name']}” with 2 tasks; you are its owner.",
+        "message": f"Created the project “{PROJECT['name']}” with 2 tasks and an overview document; you are its owner.",
         "context_shift": {"new_context": "project", "entity_id": id, "entity_name": "Launch", "entity_type": "project"},
     }
     assert (outcome.entity_id, outcome.entity_name) == (id, "Launch")

@@ -7,7 +7,7 @@ import pytest
 
 from core.handler_contract import InvalidArgs
 from tests.support.loops import for_each
-from tests.support.rows.factories import ProfileFactory, TaskFactory
+from tests.support.rows.factories import DocumentFactory, ProfileFactory, RiskFactory, TaskFactory
 from tests.support.values.handler_calls import AT, call_handler, get_field_error
 from workspace.models import CalendarEvent, Edge, Task
 from workspace.services.calendar import task_events, task_series
@@ -282,7 +282,23 @@ def test_deleting_a_task_says_what_hangs_on_it(task: Task) -> None:
 
     assert message == (
         "Deleted the task “Report”; ops no longer find it. It recurred weekdays, so all its occurrences are gone. "
-        "4 subtasks stay without a parent: “Part 0”, “Part 1”, “Part 2”, …. 1 link is gone, with “Print”."
+        "4 subtasks stay without a parent: “Part 0”, “Part 1”, “Part 2”, …. "
+        "Its link to the task “Print” was removed; the task stays."
+    )
+
+
+def test_deleting_a_task_names_the_kinds_of_the_rows_that_lose_a_link(task: Task) -> None:
+    others = [factory(project=task.project, title="Old notes") for factory in (DocumentFactory, RiskFactory)]
+    for other, kind in zip(others, ("document", "risk"), strict=True):
+        link = {"src_kind": "task", "src_id": str(task.pk), "dst_kind": kind, "dst_id": str(other.pk)}
+        call_handler("link_onto_entities", rel="relates_to", **link)
+
+    message = delete(task, scope="all").result["message"]
+
+    # Links of the same moment come in the order of their random ids.
+    ends = ["the document “Old notes”", "the risk “Old notes”"]
+    assert any(
+        f"Its 2 links were removed: to {', '.join(named)}; these stay." in message for named in (ends, ends[::-1])
     )
 
 

@@ -39,31 +39,30 @@ def test_abbreviated_row_omits_empty_and_false_fields_and_has_json_values() -> N
 
 
 @for_each(
-    "description, preview",
+    "description, shown",
     [
-        ("x" * 99, "x" * 99),
-        ("x" * 100, "x" * 100),  # fits, so it is not cut
-        ("x" * 101, "x" * 100 + "…"),
-        ("ü" * 101, "ü" * 100 + "…"),  # characters, not bytes
-        ("🌱" * 101, "🌱" * 100 + "…"),
+        ("x" * 99, {"description": "x" * 99}),
+        ("x" * 100, {"description": "x" * 100}),  # fits, so it is not cut
+        ("x" * 101, {"description_preview": "x" * 100 + "…"}),
+        ("ü" * 101, {"description_preview": "ü" * 100 + "…"}),  # characters, not bytes
+        ("🌱" * 101, {"description_preview": "🌱" * 100 + "…"}),
+        ("", {}),
     ],
 )
-def test_abbreviated_row_cuts_texts(description: str, preview: str) -> None:
+def test_row_says_by_the_name_of_a_text_whether_it_is_whole(description: str, shown: dict[str, str]) -> None:
     row = abbreviated(task(), description=description, details="d")
 
-    assert (row["description_preview"], "details_preview" in row) == (preview, False)
+    assert {name: text for name, text in row.items() if name.startswith(("description", "details"))} == shown
 
 
-def test_short_text_is_complete_under_its_own_name() -> None:
+def test_row_of_a_project_has_no_text_but_its_description() -> None:
     project = Project(id=UUID(int=1), name="Launch", tags=["web"])
 
-    fits = abbreviated(project, kind=PROJECT, description="d" * 100, executive_summary="e", context="c")
-    cut = abbreviated(project, kind=PROJECT, description="d" * 101)
+    row = abbreviated(project, kind=PROJECT, description="d" * 100, executive_summary="e", context="c")
 
-    assert (fits["description"], cut["description_preview"]) == ("d" * 100, "d" * 100 + "…")
-    assert "description" not in cut
     # A list of projects is for finding one; `fields` asks for the other texts.
-    assert not {"executive_summary", "context_preview", "tags"} & fits.keys()
+    assert row["description"] == "d" * 100
+    assert not {"executive_summary", "context", "context_preview", "tags"} & row.keys()
 
 
 def test_brain_dump_row_has_summary_and_operation_count() -> None:
