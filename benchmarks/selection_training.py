@@ -21,6 +21,7 @@ from benchmarks.joined_turns import join_turns
 from gateway.toolset.selection import candidates
 from gateway.toolset.selection.heuristics import TurnInput
 from gateway.toolset.selection.op_table import EVIDENCE, RELATIONS, Floats, OpTable, list_outputs, spread_relations
+from gateway.toolset.selection.turn_features import PIECE_BUCKETS
 from gateway.toolset.selection.turn_model import (
     UNKNOWN,
     UNKNOWN_LEVELS,
@@ -28,13 +29,14 @@ from gateway.toolset.selection.turn_model import (
     TurnModel,
     compute_chances,
     find_rows,
+    scale_pieces,
 )
 
 TRAINING = Path(__file__).parents[1] / "tests" / "data" / "selection_training.jsonl"
 MIN_TURNS = 3  # that have a feature
 EPOCHS, AVERAGED_EPOCHS = 10, 6
 STEP = 0.15
-DECAY = 0.006  # of a weight, each time that its feature occurs
+DECAY = 0.012  # of a weight, each time that its feature occurs
 NEEDED_WEIGHT = 2.0  # of an op that a turn needs: there are few
 WRITES_WEIGHT = 3.0
 COMMON, LEVELS, MAX_LEVEL = 99.9, 15, 127  # per cent of the weights of an output have so few levels, the others more
@@ -70,14 +72,14 @@ def read_training_turns(lines: Iterable[str]) -> Iterator[TrainingTurn]:
 
 def train(turns: Sequence[TrainingTurn], *, seed: int = 0) -> TurnModel:
     """Return a model of turns."""
-    counts = Counter(feature for turn in turns for feature in turn.read.features)
+    counts = Counter(feature for turn in turns for feature in turn.read.features.names)
     levels = [f"{UNKNOWN}:{level}" for level in range(UNKNOWN_LEVELS + 1)]
     features = [*sorted(feature for feature, count in counts.items() if count >= MIN_TURNS), *levels]
     tables: dict[int, OpTable] = {id(turn.read.table): turn.read.table for turn in turns}
     names = {name for table in tables.values() for op in table.ops for name in list_outputs(op)}
     trainer = _Trainer({feature: row for row, feature in enumerate(features)}, (WRITES, *RELATIONS, *sorted(names)))
     generator = np.random.default_rng(seed)
-    rows = [np.array(find_rows(turn.read.features, trainer.row_by_feature)) for turn in turns]
+    rows = [np.array(find_rows(turn.read.features.names, trainer.row_by_feature)) for turn in turns]
     for epoch in range(EPOCHS):
         for at in generator.permutation(len(turns)):
             trainer.learn(turns[at], rows[at])
@@ -99,6 +101,9 @@ class _Trainer:
         self._evidence = np.zeros(len(EVIDENCE), dtype=np.float32)
         self._evidence_squares = np.full_like(self._evidence, SMALLEST_SQUARE)
         self._evidence_sum = np.zeros_like(self._evidence)
+        self._pieces = np.zeros(PIECE_BUCKETS, dtype=np.float32)
+        self._piece_squares = np.full_like(self._pieces, SMALLEST_SQUARE)
+        self._piece_sum = np.zeros_like(self._pieces)
         self._summed = 0
 
     def learn(self, turn: TrainingTurn, rows: NDArray[np.int64]) -> None:
@@ -112,7 +117,13 @@ class _Trainer:
         slopes = op_outputs.T @ errors
         slopes[self._relations] += relations.T @ errors
         writes = self._outputs.index(WRITES)
-        slopes[writes] += WRITES_WEIGHT * turn.weight * (compute_chances(values[[writes]])[0] - turn.writes)
+        pieces, piece_scale = turn.read.features.pieces, scale_pieces(turn.read.features)
+        write_score = values[[writes]] + self._pieces[pieces].sum() * piece_scale
+        write_slope = WRITES_WEIGHT * turn.weight * (compute_chances(write_score)[0] - turn.writes)
+        slopes[writes] += write_slope
+        piece_gradients = piece_scale * write_slope + DECAY * self._pieces[pieces]
+        self._piece_squares[pieces] += piece_gradients**2
+        self._pieces[pieces] -= STEP * piece_gradients / np.sqrt(self._piece_squares[pieces])
         gradients = scale * slopes[None, :].astype(np.float32) + DECAY * weights
         squares = self._squares[rows] + gradients**2
         self._squares[rows] = squares
@@ -124,6 +135,7 @@ class _Trainer:
     def add_to_mean(self) -> None:
         self._sum += self._weights
         self._evidence_sum += self._evidence
+        self._piece_sum += self._pieces
         self._summed += 1
 
     def build_model(self) -> TurnModel:
@@ -135,12 +147,17 @@ class _Trainer:
         rounded[(np.abs(rounded) < MIN_LEVEL) & is_of_op] = 0
         kept = np.flatnonzero(rounded.any(axis=1))
         features = list(self.row_by_feature)
+        piece_weights = self._piece_sum / self._summed
+        piece_scale = float(np.abs(piece_weights).max() or 1) / MAX_LEVEL
+        pieces = np.round(piece_weights / piece_scale).astype(np.int8)
         return TurnModel(
             row_by_feature={features[row]: at for at, row in enumerate(kept)},
             outputs=self._outputs,
             weights=rounded[kept],
             scales=scales.astype(np.float32),
             evidence_weights=(self._evidence_sum / self._summed).astype(np.float32),
+            piece_weights=pieces,
+            piece_scale=piece_scale,
         )
 
 

@@ -74,7 +74,7 @@ def get_dates() -> RelativeDates:
 def serve_gateway(key: str) -> Iterator[None]:
     """Serve the gateway on a free port of loopback, and let this process's chat use it."""
     environment = {"DATABASE_URL": os.environ["DATABASE_URL"]}
-    with servers.run_server(servers.PRODUCTION, environment, probe="/readyz") as server:
+    with servers.run_server(servers.GATEWAY, environment, probe="/readyz") as server:
         host, port = server.address
         # The port is known only now, so it cannot be in the environment that the settings are read from.
         with override_settings(CHAT_GATEWAY_URL=f"http://{host}:{port}", CHAT_GATEWAY_KEY=key):

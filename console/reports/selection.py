@@ -10,7 +10,7 @@ from django.utils import timezone
 from analytics.alerts import alert_text
 from analytics.alerts.metrics import AlertMetric
 from analytics.alerts.models import Alert
-from analytics.flags import FlagKey
+from analytics.flags import DYNAMIC, FLAGS, FlagKey
 from analytics.reports import selection
 from analytics.reports.report_filter import ReportFilter
 from analytics.reports.selection import MISSED_TOOL_PARAMETER, SelectionTotals
@@ -48,8 +48,9 @@ OUTCOME_COLUMNS = [
 
 
 def is_used() -> bool:
-    """Return whether a cohort that is on chooses how tools are selected. Without one, the report has no tab."""
-    return bool(assignment.get_current_rollout().cohorts.get(FlagKey.SELECTION))
+    """Return whether anybody's tools are selected dynamically, or a cohort says how. If not, the report has no tab."""
+    flag = FlagKey.SELECTION
+    return FLAGS[flag].default == DYNAMIC or bool(assignment.get_current_rollout().cohorts.get(flag))
 
 
 def build_report(request: HttpRequest) -> ReportContent:

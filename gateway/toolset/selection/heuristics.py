@@ -17,7 +17,7 @@ from gateway.toolset.selection.candidates import (
     get_focus,
 )
 from gateway.toolset.selection.op_table import Floats, OpTable
-from gateway.toolset.selection.turn_features import TurnSituation, list_features, split_sentences
+from gateway.toolset.selection.turn_features import TurnFeatures, TurnSituation, read_features, split_sentences
 from gateway.toolset.selection.turn_model import TurnModel, TurnReading
 from gateway.toolset.shown_ops import READ_ONLY_CONTEXTS, resolve_context
 from gateway.toolset.shown_tools import ToolsetRequest
@@ -87,9 +87,9 @@ class TurnInput:
     turn: TurnSituation
     table: OpTable
     visible: frozenset[str]  # paths of the ops that the caller may run
-    features: list[str]
+    features: TurnFeatures
     evidence: Floats
-    parts: tuple[list[str], ...] = ()  # the features of each sentence, if there are several
+    parts: tuple[TurnFeatures, ...] = ()  # those of each sentence, if there are several
 
     @classmethod
     def of_request(cls, request: ToolsetRequest, candidates: Sequence[CatalogOp], catalog: Catalog) -> "TurnInput":
@@ -100,8 +100,8 @@ class TurnInput:
         named = find_named_entities(request.message, catalog) | _find_named_rows(request)
         turn = TurnSituation(request.conversation, request.context, recent, frozenset(named))
         visible = catalog.view_for(request.visibility).ops
-        evidence, parts = table.collect_evidence(turn, candidates), tuple(map(list_features, split_sentences(turn)))
-        return cls(turn, table, visible, list_features(turn), evidence, parts)
+        evidence, parts = table.collect_evidence(turn, candidates), tuple(map(read_features, split_sentences(turn)))
+        return cls(turn, table, visible, read_features(turn), evidence, parts)
 
     def read(self, model: TurnModel) -> TurnReading:
         """Return what a model says about the turn. What one of its sentences surely wants, the turn wants."""

@@ -1,9 +1,13 @@
 """What the turn model looks at: the words of a message, what came before it, and where the user is."""
 
 import re
+import zlib
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
 
 from gateway.access.request_context import UserContext
 from gateway.toolset.conversation import ToolsetConversation
@@ -20,6 +24,9 @@ BEGINNING = 4  # letters of a word, which its forms share
 MAX_DIGITS = 3  # of a number, of which only the length counts
 WORD = "w:"  # the prefix of a word of the message
 MAX_SENTENCES = 4
+PIECE_LENGTHS = (3, 4, 5)  # characters; words that are spelled or inflected in another way share most pieces
+MAX_PIECES_TEXT = 400  # characters of the message
+PIECE_BUCKETS = 2**17
 _START, _END = "^", "$"
 _SENTENCE_END = re.compile(r"(?<=[.!?;\n])\s")
 
@@ -34,10 +41,19 @@ class TurnSituation:
     named: Collection[str]  # kinds of rows
 
 
-def list_features(turn: TurnSituation) -> list[str]:
-    """Return the names of what a turn has, each once. A prefix says what kind of feature each is."""
+@dataclass(frozen=True, slots=True)
+class TurnFeatures:
+    """What a turn has, each once: names, whose prefixes say of which kind they are, and pieces of the message."""
+
+    names: list[str]
+    pieces: NDArray[np.int64]  # by number of the bucket
+
+
+def read_features(turn: TurnSituation) -> TurnFeatures:
+    """Return what a turn has."""
     words = list(map(_mask_digits, split_words(turn.conversation.message)[:MAX_WORDS]))
-    return list(dict.fromkeys([*_iter_situation(turn, words), *_iter_words(turn, words), *_iter_earlier(turn)]))
+    names = list(dict.fromkeys([*_iter_situation(turn, words), *_iter_words(turn, words), *_iter_earlier(turn)]))
+    return TurnFeatures(names, _hash_pieces(turn.conversation.message))
 
 
 def split_sentences(turn: TurnSituation) -> list[TurnSituation]:
@@ -51,6 +67,13 @@ def split_sentences(turn: TurnSituation) -> list[TurnSituation]:
 def split_words(text: str) -> list[str]:
     """Return the words of a text, without line breaks."""
     return tokenizer.split_words(text.replace("\n", " "))
+
+
+def _hash_pieces(message: str) -> NDArray[np.int64]:
+    text = f" {message[:MAX_PIECES_TEXT].lower()} "
+    pieces = {text[at : at + length] for length in PIECE_LENGTHS for at in range(len(text) - length + 1)}
+    buckets = {zlib.crc32(piece.encode(errors="surrogatepass")) % PIECE_BUCKETS for piece in pieces}
+    return np.array(sorted(buckets), dtype=np.int64)
 
 
 def _iter_situation(turn: TurnSituation, words: Sequence[str]) -> Iterator[str]:

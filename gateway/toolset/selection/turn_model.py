@@ -1,9 +1,11 @@
 """A linear model of turns: whether one changes something, and how much it needs each op.
 
 `benchmarks/selection_training.py` makes turn_model.npz from labelled turns: the names of the features and of the
-outputs, a weight for each pair of them, and a weight for each kind of evidence.
+outputs, a weight for each pair of them, a weight for each kind of evidence, and one for each bucket of pieces of words,
+which only say whether a turn changes something.
 """
 
+import math
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -12,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gateway.toolset.selection.op_table import RELATIONS, Floats, spread_relations
-from gateway.toolset.selection.turn_features import WORD
+from gateway.toolset.selection.turn_features import WORD, TurnFeatures
 
 WRITES = "writes"  # the output that says whether a turn changes something
 UNKNOWN = "unknown"  # the feature for words that the model does not know, by their share
@@ -32,13 +34,15 @@ class TurnReading:
 
 @dataclass(frozen=True)
 class TurnModel:
-    """Weights of shape (features, outputs) and (kinds of evidence,)."""
+    """Weights of shape (features, outputs), (kinds of evidence,) and (buckets,)."""
 
     row_by_feature: dict[str, int]
     outputs: tuple[str, ...]
     weights: NDArray[np.int8]
     scales: Floats  # of the weights, by output
     evidence_weights: Floats
+    piece_weights: NDArray[np.int8]
+    piece_scale: float
 
     @classmethod
     def load(cls, path: Path) -> "TurnModel":
@@ -51,6 +55,8 @@ class TurnModel:
                 weights=np.ascontiguousarray(arrays["weights"]),
                 scales=arrays["scales"],
                 evidence_weights=arrays["evidence"],
+                piece_weights=arrays["pieces"],
+                piece_scale=float(arrays["piece_scale"]),
             )
 
     @staticmethod
@@ -69,16 +75,24 @@ class TurnModel:
             weights=np.asfortranarray(self.weights),  # the values of an output resemble each other
             scales=self.scales,
             evidence=self.evidence_weights,
+            pieces=self.piece_weights,
+            piece_scale=np.float32(self.piece_scale),
             digest=np.frombuffer(digest.encode(), dtype=np.uint8),
         )
 
-    def read_turn(self, features: list[str], op_outputs: Floats, evidence: Floats) -> TurnReading:
+    def read_turn(self, features: TurnFeatures, op_outputs: Floats, evidence: Floats) -> TurnReading:
         """Return what a turn wants. `op_outputs` has the shape (ops, outputs), `evidence` (ops, kinds of evidence)."""
-        rows = find_rows(features, self.row_by_feature)
+        rows = find_rows(features.names, self.row_by_feature)
         values = self.weights[rows].sum(axis=0, dtype=np.int32) * self.scales / np.sqrt(len(rows))
         scores = score_ops(values, self.outputs, op_outputs, evidence) + evidence @ self.evidence_weights
-        writes = self.outputs.index(WRITES)
-        return TurnReading(float(compute_chances(values[[writes]])[0]), compute_chances(scores))
+        pieces = self.piece_weights[features.pieces].sum(dtype=np.int32) * self.piece_scale
+        writes = values[[self.outputs.index(WRITES)]] + pieces * scale_pieces(features)
+        return TurnReading(float(compute_chances(writes)[0]), compute_chances(scores))
+
+
+def scale_pieces(features: TurnFeatures) -> float:
+    """Return what the sum of the weights of a turn's pieces is multiplied by, so that long messages count as short."""
+    return 1 / math.sqrt(max(len(features.pieces), 1))
 
 
 def find_rows(features: list[str], row_by_feature: dict[str, int]) -> list[int]:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from registry.catalog.model import Catalog
+from registry.models import ROOT
 from tests.support.clients.api import Api
 from workspace.demo import DEMO_PROJECT_ID, DEMO_TASK_ID
 
@@ -24,6 +25,9 @@ FAILING_CALLS: list[tuple[str, dict[str, Any]]] = [
     ("cal.event.get", {"event_id": "00000000-0000-4000-8000-000000000000"}),
     ("onto.task.update", {"task_id": DEMO_TASK_ID}),
     ("onto.task.get", {}),
+    ("onto.task.frobnicate", {}),
+    ("cal.frobnicate", {}),
+    ("frobnicate", {}),
 ]
 
 
@@ -59,7 +63,7 @@ def list_calls() -> list[tuple[str, dict[str, Any]]]:
     ]
 
 
-@pytest.mark.parametrize("api_on", ["discovery", "legacy"], indirect=True)
+@pytest.mark.parametrize("api_on", ["discovery", "legacy", "native"], indirect=True)
 def test_tool_surfaces_name_ops_by_tool_name(api_on: Api, live_catalog: Catalog) -> None:
     paths = {path for path in live_catalog.ops if "." in path}
     toolset = api_on.toolset  # type: ignore[attr-defined]
@@ -76,9 +80,12 @@ def test_tool_surfaces_name_ops_by_tool_name(api_on: Api, live_catalog: Catalog)
     calls = [{"type": "exec", "op": op, "args": args} for op, args in FAILING_CALLS if op in live_catalog.ops]
     batch = api_on.post("batch", {"ops": calls}).json()
     assert find_names(batch["results"], paths) == set()
+    tool_names = {op.tool_name for op in live_catalog.ops.values()}
+    places = {each["error"]["help_path"] for each in (*bodies, *batch["results"]) if not each["ok"]}
+    assert places - tool_names <= {*(tool["function"]["name"] for tool in toolset["tools"] if "function" in tool), ROOT}
     retries = [retry for body in bodies if (retry := body.get("error", {}).get("details", {}).get("retry_with"))]
     assert retries
-    assert all(retry["op"] in {op.tool_name for op in live_catalog.ops.values()} for retry in retries)
+    assert all(retry["op"] in tool_names for retry in retries)
 
 
 @pytest.mark.parametrize("api_on", ["discovery"], indirect=True)
@@ -93,7 +100,13 @@ def test_discovery_names_ops_by_tool_name_at_all_levels(api_on: Api, live_catalo
             assert full["usage"]["op"] == tool["name"]
     unknown = api_on.post("discover/discover_project_tools", {"tool": "get_onto_taskk"}).json()
     other = api_on.post("discover/discover_project_tools", {"tool": "list_calendar_events"}).json()
-    assert find_names([unknown, other, api_on.post("discover/discover_agents", {}).json()], paths) == set()
+    nobody = api_on.post("discover/discover_agents", {"agent": "nobody"}).json()
+    agents = api_on.post("discover/discover_agents", {}).json()
+    assert find_names([unknown, other, nobody, agents], paths) == set()
+    help_paths = [each["error"]["help_path"] for each in (unknown, other, nobody)]
+    assert help_paths == ["discover_project_tools", "list_calendar_events", "discover_agents"]
+    refused = [api_on.exec(op)["error"]["help_path"] for op in ("onto.task.frobnicate", "cal.frobnicate", "frobnicate")]
+    assert refused == ["discover_project_tools", "discover_calendar_tools", ROOT]
 
 
 @pytest.mark.parametrize("api_on", ["gateway"], indirect=True)
