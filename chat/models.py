@@ -9,6 +9,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from core.background.leases import LeasedRow
+from core.database.ordered_json import OrderedJSONField
 
 MAX_SUBJECT = 200  # as the gateway's
 MAX_TITLE = 60
@@ -207,8 +208,8 @@ class ToolCall(models.Model):
     name = models.CharField(max_length=200, help_text="The tool, as the model named it.")
     op = models.CharField(max_length=200, blank=True)
     args = models.TextField(help_text="The arguments, as the model wrote them.")
-    sent = models.JSONField(null=True, blank=True, help_text="The body of a write, with its idempotency keys.")
-    envelope = models.JSONField(null=True, blank=True, help_text="The answer of the gateway.")
+    sent = OrderedJSONField(null=True, blank=True, help_text="The body of a write, with its idempotency keys.")
+    envelope = OrderedJSONField(null=True, blank=True, help_text="The answer of the gateway.")
     confirmation = models.TextField(blank=True, help_text="While it waits: the token that the gateway wants back.")
     result = models.TextField(blank=True, help_text="What the model read of the answer.")
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.START)

@@ -104,7 +104,7 @@ def _list_reads(place: Place, at: datetime) -> dict[str, tuple[str, dict[str, An
             TASKS: ("onto.task.list", {"project_id": project_id, **_most_urgent(SIBLINGS)}),
         }
     if place.type == places.CALENDAR:
-        return {EVENTS: ("cal.event.list", {"calendar_scope": "user", "limit": 20, "fields": OF_EVENTS})}
+        return {EVENTS: ("cal.event.list", {"calendar_scope": "user", "limit": 50, "fields": OF_EVENTS})}
     # The user's day lies within these two days, whatever their time zone is.
     days = {"time_min": (at - DAY).isoformat(), "time_max": (at + DAY).isoformat()}
     return {

@@ -9,8 +9,9 @@ from functools import partial
 from typing import Any
 
 import orjson
-from django.db import DatabaseError, IntegrityError, InterfaceError, transaction
+from django.db import DatabaseError, IntegrityError, InterfaceError, connection, transaction
 from django.db.models import Max
+from django.utils import timezone
 
 from chat.connections import close_connection, give_back_connection
 from chat.errors import ApiError
@@ -25,6 +26,9 @@ FLUSH_SECONDS = 0.25
 MARKING_SECONDS = 4.0
 END_TRIES = 20  # to write the end of a turn while the database is away
 MAX_TURNS = 300  # in one process
+
+_INSERT = f'INSERT INTO {EventChunk._meta.db_table} (message_id, "first", "last", events, written_at) VALUES '  # noqa: S608 - our name
+_ROW = "(%s, %s, %s, %s, %s)"
 
 Cancel = Callable[[], None]
 
@@ -154,8 +158,14 @@ def _write_all() -> None:
 def _write_chunks(logs: list[TurnLog]) -> None:
     chunks = [(turn_log, chunk) for turn_log in logs if (chunk := _build_chunk(turn_log))]
     if chunks:
-        with transaction.atomic():
-            EventChunk.objects.bulk_create([chunk for _, chunk in chunks])
+        at = connection.ops.adapt_datetimefield_value(timezone.now())
+        values: list[Any] = []
+        for turn_log, chunk in chunks:
+            # Without hyphens, as SQLite stores it. PostgreSQL takes both.
+            values += (turn_log.turn_id.replace("-", ""), chunk.first, chunk.last, chunk.events, at)
+        with transaction.atomic(), connection.cursor() as cursor:
+            # Raw SQL, since all running turns are written every quarter of a second: the ORM takes twice as long.
+            cursor.execute(_INSERT + ", ".join([_ROW] * len(chunks)), values)
     for turn_log, chunk in chunks:
         turn_log.written = chunk.last
 

@@ -25,7 +25,10 @@ USE_THE_FORM = "Please answer this below."
 DOES_NOT_FIT = "That does not fit: {problem} Please correct it below."
 ASKED_AGAIN = "Please use the button above: a message alone does not confirm this."
 EXPIRED = "Your approval came too late and had expired, so nothing was done. I checked again: please confirm once more."
-DECIDED = "{decided}. They had asked: “{question}”. Go on with what is left of that. Do not repeat what was done."
+DECIDED = (
+    "{decided}. Their request was: “{question}”\n"
+    "This part is settled: do not call it again. Do what else they asked for, if anything, and tell them how it ended."
+)
 MAX_QUESTION, MAX_REPLY = 1_000, 60  # characters
 # A plain yes runs only what names one of these, and nothing that destroys.
 HARMLESS_WORDS = frozenset(

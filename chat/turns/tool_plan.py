@@ -13,7 +13,7 @@ HELP, EXEC, BATCH = "tool_help", "tool_exec", "tool_batch"
 BATCHED = ("help", "exec")  # endpoints whose calls can be entries of a batch
 DISCOVER_PREFIX = "discover_"
 KEY = "idempotency_key"
-NO_SUCH_TOOL = "There is no tool {name}. Use one that is listed, or tell the user what cannot be done."
+NO_SUCH_TOOL = "There is no tool {name}. If no other tool does this, tell the user what cannot be done."
 CUT_OFF = "The answer reached its length limit within this call, so it was not run. Send it again, with less text."
 
 _DISCOVER = re.compile(r"discover_[a-z0-9_]{1,100}")  # the only names that become part of an address

@@ -92,13 +92,12 @@ class ToolRunner:
                     raise
         return outcomes
 
-    def answer_without_running(
-        self, call: StreamedCall, answer: Mapping[str, Any], *, round: int, text_length: int
-    ) -> CallOutcome:
-        """Store and show a call that is not sent, with the chat's own answer."""
+    def answer_without_running(self, call: StreamedCall, reason: str, *, round: int, text_length: int) -> CallOutcome:
+        """Store and show a call that is not sent, with a sentence for the model that says why."""
         planned = tool_plan.plan_call(call)
         row = self._begin(planned, round=round, text_length=text_length)
-        return self._end(planned, row, GatewayAnswer(0, dict(answer), ""), 0)
+        error = envelopes.build_error(planned.op or call.name, "VALIDATION_ERROR", reason, "not_run")
+        return self._end(planned, row, GatewayAnswer(0, error, ""), 0)
 
     def run_confirmed(self, row: ToolCall) -> bool:
         """Run what waits in a call, to all of which the user has agreed. Return whether the gateway took that.

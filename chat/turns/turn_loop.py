@@ -181,8 +181,9 @@ class TurnLoop:
         answered = []
         for index, call in enumerate(calls):
             if index in refusals:
-                error = envelopes.build_error(call.name, "VALIDATION_ERROR", refusals[index], "not_run")
-                answered.append(self.tools.answer_without_running(call, error, round=round, text_length=length))
+                answered.append(
+                    self.tools.answer_without_running(call, refusals[index], round=round, text_length=length)
+                )
             else:
                 answered.append(next(outcomes))
         return answered

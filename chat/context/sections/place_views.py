@@ -1,6 +1,6 @@
 """What the prompt says about a place (overview, project, task, calendar) and the user."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from itertools import groupby
 from typing import Any
@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 from chat.context import budgets, reads
 from chat.context.layers import Layer
-from chat.context.reads import Results
+from chat.context.reads import Results, get_label
 from chat.context.sections import row_lines
 from chat.context.sections.row_lines import (
     NOT_SET,
@@ -124,7 +124,16 @@ def _list_tasks(results: Results, size: Size, zone: ZoneInfo) -> list[str]:
         return ["Its tasks could not be loaded."]
     tasks = results.list_rows(reads.TASKS, "tasks")
     lines = [format_task(row, size, zone) for row in tasks[: size.rows]]
-    return ["Most urgent open tasks, [priority] title (date):", *lines] if lines else ["No open tasks."]
+    return [f"{_head_tasks(len(lines), results)}:", *lines] if lines else ["No open tasks."]
+
+
+def _head_tasks(shown: int, results: Results) -> str:
+    """Return the heading of the most urgent open tasks, which says whether these are all."""
+    if not shown:
+        return "Open tasks"
+    total = max(shown, _get_total(results, reads.TASKS))
+    count = f"{shown} of {total}" if shown < total else "all"
+    return f"Open tasks by priority ({count}), [priority] title (state, date)"
 
 
 def describe_task(results: Results, tools: ToolNames, size: Size, zone: ZoneInfo) -> str:
@@ -178,24 +187,37 @@ def describe_calendar(results: Results, tools: ToolNames, size: Size, zone: Zone
         return f"{heading}\n{hours}\nThe events could not be loaded."
     events = results.list_rows(reads.EVENTS, "events")
     shown = events[: size.rows]
-    total = max(len(events), _get_total(results))
+    total = max(len(events), _get_total(results, reads.EVENTS))
     lines = ["Next seven days:" if events else "No events in the next seven days."]
-    for day, of_day in groupby(shown, key=lambda event: _get_start_day(event, zone)):
-        lines += [f"{day:%a %Y-%m-%d}" if day else "No date", *_list_lines(of_day, shown, size, zone)]
+    repeats = _find_repeats(shown, zone)
+    firsts = [event for event, _ in repeats]
+    for day, of_day in groupby(repeats, key=lambda each: _get_start_day(each[0], zone)):
+        lines.append(f"{day:%a %Y-%m-%d}" if day else "No date")
+        lines += [
+            _format_event(event, size, zone, is_first=_is_first(event, firsts), repeats=days) for event, days in of_day
+        ]
     if len(shown) < total:
         lines.append(f"{len(shown)} of {total} events; {tools.describe('cal.event.list')} reads on.")
     return "\n".join([heading, hours, *lines])
+
+
+def _find_repeats(events: Iterable[Event], zone: ZoneInfo) -> list[tuple[Event, list[date]]]:
+    """Return each event once, with the later days on which it takes place at the same time."""
+    found: dict[tuple[Any, str, str], tuple[Event, list[date]]] = {}
+    for event in events:
+        key = (event.get("id"), get_label(event), _format_times(event, zone))
+        _, days = found.setdefault(key, (event, []))
+        day = _get_start_day(event, zone)
+        if day and found[key][0] is not event:
+            days.append(day)
+    return list(found.values())
 
 
 def list_events_on(day: date, results: Results, size: Size, zone: ZoneInfo) -> list[str]:
     """Return a line for each event that takes place on a day."""
     events = results.list_rows(reads.EVENTS, "events")
     of_day = [event for event in events if _is_on(event, day, zone)][: size.rows]
-    return _list_lines(of_day, of_day, size, zone)
-
-
-def _list_lines(events: Iterable[Event], shown: list[Event], size: Size, zone: ZoneInfo) -> list[str]:
-    return [_format_event(event, size, zone, is_first=_is_first(event, shown)) for event in events]
+    return [_format_event(event, size, zone, is_first=_is_first(event, of_day)) for event in of_day]
 
 
 def _is_first(event: Event, shown: list[Event]) -> bool:
@@ -203,12 +225,28 @@ def _is_first(event: Event, shown: list[Event]) -> bool:
     return next((each for each in shown if each.get("id") == event.get("id")), None) is event
 
 
-def _format_event(event: Event, size: Size, zone: ZoneInfo, *, is_first: bool) -> str:
+def _format_event(event: Event, size: Size, zone: ZoneInfo, *, is_first: bool, repeats: Sequence[date] = ()) -> str:
+    again = f" (again {_format_days(repeats)})" if repeats else ""
+    name = f"{format_name(event, size)}{again}"
+    return f"- {_format_times(event, zone)} {name}{format_id(event, size) if is_first else ''}"
+
+
+def _format_times(event: Event, zone: ZoneInfo) -> str:
     start, end = (row_lines.parse_moment(event.get(name), zone) for name in ("start_at", "end_at"))
-    times = "all day"
-    if isinstance(start, datetime):
-        times = f"{start:%H:%M}" + (f"-{end:%H:%M}" if isinstance(end, datetime) else "")
-    return f"- {times} {format_name(event, size)}{format_id(event, size) if is_first else ''}"
+    if not isinstance(start, datetime):
+        return "all day"
+    return f"{start:%H:%M}" + (f"-{end:%H:%M}" if isinstance(end, datetime) else "")
+
+
+def _format_days(days: Iterable[date]) -> str:
+    """Return days in short, those that follow each other as one: Mon-Thu, Sat."""
+    runs = list[list[date]]()
+    for day in days:
+        if runs and day - runs[-1][-1] == reads.DAY:
+            runs[-1].append(day)
+        else:
+            runs.append([day])
+    return ", ".join("-".join(dict.fromkeys((f"{run[0]:%a}", f"{run[-1]:%a}"))) for run in runs)
 
 
 def _get_start_day(event: Event, zone: ZoneInfo) -> date | None:
@@ -228,8 +266,8 @@ def _is_on(event: Event, day: date, zone: ZoneInfo) -> bool:
     return first <= day <= last
 
 
-def _get_total(results: Results) -> int:
-    total = results.by_name[reads.EVENTS].get("total")
+def _get_total(results: Results, name: str) -> int:
+    total = results.by_name.get(name, {}).get("total")
     return total if isinstance(total, int) else 0
 
 
@@ -243,7 +281,7 @@ def describe_overview(results: Results, tools: ToolNames, size: Size, zone: Zone
         (reads.PROJECTS, "Projects updated last", [_format_project(row, size) for row in projects[: size.rows]]),
         (
             reads.TASKS,
-            "Most urgent open tasks, [priority] title (date)",
+            _head_tasks(len(tasks[: size.rows]), results),
             [f"{format_task(row, size, zone)}{_format_place(row, results, size)}" for row in tasks[: size.rows]],
         ),
         (
@@ -268,5 +306,5 @@ def _format_place(row: Mapping[str, Any], results: Results, size: Size) -> str:
 
 
 def _format_project(row: Mapping[str, Any], size: Size) -> str:
-    counts = f"{row.get('active_task_count', 0)} active of {row.get('task_count', 0)} tasks"
+    counts = f"{row.get('active_task_count', 0)} open of {row.get('task_count', 0)} tasks"
     return f"- {format_name(row, size)} ({format_value(row.get('state_key'))}, {counts}){format_id(row, size)}"

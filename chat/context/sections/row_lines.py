@@ -11,7 +11,7 @@ from chat.context.shortening.clipping import clip, mark_cut, to_one_line
 
 UTC = ZoneInfo("UTC")
 NOT_SET = "not set"
-TITLE_CHARS = 100
+TITLE_CHARS, MAX_STATE = 100, 40
 INDENTED_LINE = "\n  "
 
 
@@ -73,9 +73,9 @@ SIZES = (
 
 
 def format_task(row: Mapping[str, Any], size: Size, zone: ZoneInfo) -> str:
-    """Return `- [priority] title (date) id`; an overdue task says so."""
-    day = format_day(row.get("due_at") or row.get("start_at"), zone)
-    facts = ", ".join(filter(None, (day, "overdue" if row.get("is_overdue") else "")))
+    """Return `- [priority] title (state, date) id`; an overdue task says so."""
+    state, day = clip(row.get("state_key"), MAX_STATE), format_day(row.get("due_at") or row.get("start_at"), zone)
+    facts = ", ".join(filter(None, (state, day, "overdue" if row.get("is_overdue") else "")))
     return (
         f"- [{row.get('priority', '-')}] {format_name(row, size)}{f' ({facts})' if facts else ''}{format_id(row, size)}"
     )

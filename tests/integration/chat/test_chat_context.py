@@ -89,9 +89,9 @@ FACTS = {
         "document Tone guide",
         "[100 of 184",
     ),
-    "calendar": ("Working hours: mon-thu 09:00-12:30", "- 18:00-19:00 Water the plants", "20 of "),
+    "calendar": ("Working hours: mon-thu 09:00-12:30", "Water the plants (again ", "Due: Measure the loading time"),
     # The plants are watered every day, so also today.
-    "global": ("- Kitchen renovation (active, 14 active of 18 tasks)", "- 18:00-19:00 Water the plants"),
+    "global": ("- Kitchen renovation (active, 14 open of 18 tasks)", "- 18:00-19:00 Water the plants"),
 }
 
 

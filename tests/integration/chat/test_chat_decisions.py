@@ -172,7 +172,7 @@ def test_plain_yes_never_deletes_but_shows_the_button_again(chat: ChatHarness) -
     done = chat.decide_all(asked, decisions, "One is gone.")
 
     assert (done.reason, count_deleted()) == ("stop", 1)
-    assert "They had asked: “Delete them”" in done.notes()
+    assert "Their request was: “Delete them”" in done.notes()
 
 
 def test_plain_yes_after_the_question_was_passed_over_is_a_message(chat: ChatHarness) -> None:
@@ -206,6 +206,7 @@ def test_tool_of_an_undecided_call_is_there_when_the_user_answers_in_words(chat:
 # --- going on with the same turn --------------------------------------------------------------------------------------
 
 
+@pytest.mark.both_databases
 def test_deciding_goes_on_with_the_same_turn(chat: ChatHarness) -> None:
     [task] = find_tasks(1)
     listing = exec_call("onto.task.list", project_id=DEMO_PROJECT_ID, limit=20)
@@ -224,7 +225,7 @@ def test_deciding_goes_on_with_the_same_turn(chat: ChatHarness) -> None:
     assert orjson.loads(messages[-2]["content"])["ok"] is True
     note = messages[-1]["content"]
     assert f"The user agreed to delete the task “{task.title}”" in note
-    assert "They had asked: “Delete the first, then list”" in note
+    assert "Their request was: “Delete the first, then list”" in note
 
 
 def test_write_after_a_decision_runs_once_with_those_before_it(chat: ChatHarness) -> None:

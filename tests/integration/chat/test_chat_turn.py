@@ -373,7 +373,9 @@ def test_decision_asks_for_the_toolset_of_the_question(legacy_chat: ChatHarness)
 def test_tool_that_does_not_exist_is_told_to_the_model(legacy_chat: ChatHarness) -> None:
     turn = legacy_chat.say("Fly", [call("book_flight")], "I cannot book flights.")
 
-    assert "There is no tool book_flight" in turn.requests[1]["messages"][-1]["content"]
+    told = turn.requests[1]["messages"][-1]["content"]
+    # Tools that are not shown may exist, so the answer does not confine the model to the listed ones.
+    assert "There is no tool book_flight. If no other tool does this, tell the user what cannot be done." in told
 
 
 # --- agreement of the user --------------------------------------------------------------------------------------------
@@ -584,6 +586,21 @@ def test_write_is_sent_again_with_its_key_if_the_answer_is_lost(chat: ChatHarnes
 
     assert Task.objects.filter(title="Only once").count() == 1
     assert turn.calls[0].envelope["meta"]["replayed"] is True
+
+
+def test_call_that_is_repeated_too_often_is_shown_with_its_op(chat: ChatHarness) -> None:
+    same = create_task(title="Sent again")
+
+    turn = chat.say("Add it", [same, same], [same], "Added.")
+
+    assert Task.objects.filter(title="Sent again").count() == 1
+    assert [(each.op, each.status) for each in turn.calls] == [
+        ("onto.task.create", "success"),
+        ("onto.task.create", "success"),
+        ("onto.task.create", "error"),
+    ]
+    assert turn.calls[2].envelope["op"] == "onto.task.create"
+    assert "with the same arguments" in turn.calls[2].envelope["error"]["message"]
 
 
 def test_stop_leaves_the_remaining_calls_of_an_answer_undone(chat: ChatHarness) -> None:

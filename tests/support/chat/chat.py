@@ -158,6 +158,8 @@ def chat(
     """A chat of the demo user, on the gateway surface."""
     settings.AGENTIC_CHAT_TOOL_GATEWAY = True
     Cohort.objects.create(name="demo", flag_id=FlagKey.SURFACE, variant="gateway", percentage=100)
+    # The selection would take one of the answers that a test gives the model.
+    Cohort.objects.create(name="all-tools", flag_id=FlagKey.SELECTION, variant="static", percentage=100)
     assignment.refresh_rollout()
     settings.CHAT_GATEWAY_URL = "http://gateway.test"
     harness = ChatHarness(llm, make_key(confirms=True))

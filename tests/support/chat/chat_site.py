@@ -19,7 +19,7 @@ from tests.support.servers.processes import STARTS_WITHIN, Process, answers, eve
 from tests.support.upstreams import http_servers
 from tests.support.upstreams.http_servers import ResponseBytes, build_response
 
-HELD_SECONDS = 30.0
+HELD_SECONDS = 120.0
 
 
 @contextmanager

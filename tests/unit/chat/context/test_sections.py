@@ -33,7 +33,14 @@ def test_location_of_a_project_shows_its_facts_texts_and_tasks() -> None:
         ),
     )
     answers.answer(
-        "onto.task.list", {"tasks": [make_row(1, due_at="2026-03-06T23:30:00Z", is_overdue=True), make_row(2)]}
+        "onto.task.list",
+        {
+            "tasks": [
+                make_row(1, state_key="blocked", due_at="2026-03-06T23:30:00Z", is_overdue=True),
+                make_row(2, state_key="todo"),
+                make_row(3),
+            ]
+        },
     )
     assert read_layer(answers, PROJECT).splitlines() == [
         "## The user looks at the project Website relaunch",
@@ -44,9 +51,10 @@ def test_location_of_a_project_shows_its_facts_texts_and_tasks() -> None:
         "- Summary: On track.",
         "- Description: A new site.",
         "- Context: Staging",
-        "Most urgent open tasks, [priority] title (date):",
-        "- [2] Row 1 (2026-03-07, overdue) 00000000-0000-4000-8000-000000000001",
-        "- [2] Row 2 00000000-0000-4000-8000-000000000002",
+        "Open tasks by priority (all), [priority] title (state, date):",
+        "- [2] Row 1 (blocked, 2026-03-07, overdue) 00000000-0000-4000-8000-000000000001",
+        "- [2] Row 2 (todo) 00000000-0000-4000-8000-000000000002",
+        "- [2] Row 3 00000000-0000-4000-8000-000000000003",
     ]
 
 
@@ -85,6 +93,9 @@ def test_location_of_the_calendar_shows_hours_and_events_by_day() -> None:
         {"id": "e1", "title": "Focus", "start_at": "2026-03-05T08:00", "end_at": "2026-03-05T10:00"},
         {"id": "e2", "title": "Rent", "start_at": "2026-03-06", "end_at": "2026-03-06", "is_all_day": True},
         {"id": "e1", "title": "Focus", "start_at": "2026-03-06T08:00", "end_at": "2026-03-06T10:00"},
+        {"id": "e1", "title": "Focus", "start_at": "2026-03-07T09:00", "end_at": "2026-03-07T11:00"},
+        {"id": "e1", "title": "Focus", "start_at": "2026-03-08T08:00", "end_at": "2026-03-08T10:00"},
+        {"id": "e1", "title": "Focus", "start_at": "2026-03-09T08:00", "end_at": "2026-03-09T10:00"},
     ]
     text = read_layer(GatewayAnswers().answer("cal.event.list", {"events": events, "total": 34}), CALENDAR)
     assert text.splitlines() == [
@@ -92,11 +103,12 @@ def test_location_of_the_calendar_shows_hours_and_events_by_day() -> None:
         "- Working hours: mon-thu 09:00-12:30, 13:30-17:30; fri 09:00-13:00; sat-sun off",
         "Next seven days:",
         "Thu 2026-03-05",
-        "- 08:00-10:00 Focus e1",
+        "- 08:00-10:00 Focus (again Fri, Sun-Mon) e1",
         "Fri 2026-03-06",
         "- all day Rent e2",
-        "- 08:00-10:00 Focus",
-        "3 of 34 events; cal.event.list reads on.",
+        "Sat 2026-03-07",
+        "- 09:00-11:00 Focus",
+        "6 of 34 events; cal.event.list reads on.",
     ]
 
 
@@ -122,8 +134,8 @@ def test_location_without_a_place_shows_projects_tasks_and_the_events_of_the_use
     assert read_layer(answers, GLOBAL).splitlines() == [
         "## The user looks at no project or task",
         "Projects updated last:",
-        f"- Website relaunch (active, 20 active of 24 tasks) {WEBSITE}",
-        "Most urgent open tasks, [priority] title (date): none.",
+        f"- Website relaunch (active, 20 open of 24 tasks) {WEBSITE}",
+        "Open tasks: none.",
         "Events today:",
         "- 23:00-01:00 B night",
         "- all day C days",
