@@ -4,6 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
+from django.conf import settings
+
 
 class FlagKey(StrEnum):
     """Flag keys, as OpenFeature clients send them."""
@@ -30,13 +32,23 @@ DYNAMIC = "dynamic"  # those that the message needs
 
 @dataclass(frozen=True, slots=True)
 class FlagDeclaration:
-    """A declared flag: its default, its variants, and a test for valid variants."""
+    """A declared flag: what decides its default, its variants, and a test for valid variants."""
 
     key: FlagKey
     title: str
-    default: str
+    get_default: Callable[[], str]
     variants: tuple[str, ...]  # the named ones; the release flag also accepts any version
     accepts: Callable[[str], bool]
+
+    @property
+    def default(self) -> str:
+        """Return the variant of users in no cohort."""
+        return self.get_default()
+
+
+def _get_default_selection() -> str:
+    """Return `dynamic` where a fast model selects the tools. Without one, `static`: see ADR 49."""
+    return DYNAMIC if settings.LLM_BASE_URL and settings.LLM_FAST_MODEL else STATIC
 
 
 def _is_version(text: str) -> bool:
@@ -46,10 +58,18 @@ def _is_version(text: str) -> bool:
 FLAGS: dict[FlagKey, FlagDeclaration] = {
     each.key: each
     for each in (
-        FlagDeclaration(FlagKey.SURFACE, "Surface", Surface.LEGACY, tuple(Surface), lambda text: text in set(Surface)),
-        FlagDeclaration(FlagKey.RELEASE, "Release", LIVE, (LIVE,), lambda text: text == LIVE or _is_version(text)),
         FlagDeclaration(
-            FlagKey.SELECTION, "Tool selection", STATIC, (STATIC, DYNAMIC), lambda text: text in (STATIC, DYNAMIC)
+            FlagKey.SURFACE, "Surface", lambda: Surface.LEGACY, tuple(Surface), lambda text: text in set(Surface)
+        ),
+        FlagDeclaration(
+            FlagKey.RELEASE, "Release", lambda: LIVE, (LIVE,), lambda text: text == LIVE or _is_version(text)
+        ),
+        FlagDeclaration(
+            FlagKey.SELECTION,
+            "Tool selection",
+            _get_default_selection,
+            (STATIC, DYNAMIC),
+            lambda text: text in (STATIC, DYNAMIC),
         ),
     )
 }

@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from django.db import models
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import OuterRef, Q, Subquery
+from django.db.models.lookups import IsNull
 
 from analytics.events.models import UNKNOWN_OP, UNKNOWN_PATH, OperationEvent
 
@@ -20,16 +21,23 @@ HELP_TYPES = (OperationEvent.Type.HELP, OperationEvent.Type.DISCOVER)  # what a 
 NOT_TRIED_IN_ADMIN = ~Q(source=OperationEvent.Source.ADMIN)
 # What a model did. Tests in the console and what a client loads for itself are never counted.
 BY_MODEL = NOT_TRIED_IN_ADMIN & Q(purpose="")
-CALL = BY_MODEL & Q(type=OperationEvent.Type.EXEC, dry_run=False, replayed=False)
+# In each of these, what fewest events match comes first: databases evaluate conditions in order until one is false.
+CALL = Q(type=OperationEvent.Type.EXEC) & BY_MODEL & Q(dry_run=False, replayed=False)
 CALL &= ~Q(reason__in=DEFERRED_REASONS)
 FAILED_CALL = CALL & Q(ok=False)
-REPAIRED_CALL = FAILED_CALL & Q(Exists(OperationEvent.objects.filter(repairs=OuterRef("pk"))))
-HELP_READ = BY_MODEL & Q(type__in=HELP_TYPES, ok=True)
-SEARCH = BY_MODEL & Q(type=OperationEvent.Type.SEARCH, ok=True)
+# A call and the one that repairs it have the same turn, and an index of turns finds the latter: `repairs` has none.
+# It is a subquery, since PostgreSQL may read all events for EXISTS.
+_REPAIRS = OperationEvent.objects.order_by().filter(
+    turn=OuterRef("turn"), session=OuterRef("session"), repairs=OuterRef("pk")
+)
+_HAS_REPAIR = ~Q(session="") & Q(IsNull(Subquery(_REPAIRS.exclude(session="").values("pk")[:1]), False))
+_HAS_REPAIR |= Q(session="") & Q(IsNull(Subquery(_REPAIRS.filter(session="").exclude(turn="").values("pk")[:1]), False))
+REPAIRED_CALL = FAILED_CALL & _HAS_REPAIR
+HELP_READ = Q(type__in=HELP_TYPES) & BY_MODEL & Q(ok=True)
+SEARCH = Q(type=OperationEvent.Type.SEARCH) & BY_MODEL & Q(ok=True)
 MISS = SEARCH & Q(result_count=0)
-UNKNOWN_NAME = CALL & Q(reason=UNKNOWN_OP)
-UNKNOWN_NAME |= BY_MODEL & Q(type__in=HELP_TYPES, reason=UNKNOWN_PATH)
-UNKNOWN_NAME |= BY_MODEL & Q(type=OperationEvent.Type.ESCALATE, reason=UNKNOWN_OP)
+UNKNOWN_NAME = Q(reason=UNKNOWN_OP) & (CALL | Q(type=OperationEvent.Type.ESCALATE) & BY_MODEL)
+UNKNOWN_NAME |= Q(reason=UNKNOWN_PATH) & Q(type__in=HELP_TYPES) & BY_MODEL
 
 
 class CountedAs(models.TextChoices):

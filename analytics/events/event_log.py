@@ -209,9 +209,13 @@ def _dump_json(value: Any) -> str | None:
 
 
 def build_event(*, time: datetime, type: OperationEvent.Type, **fields: Any) -> dict[str, Any]:
-    """Return an event's fields. Names are cut to the length of their columns."""
-    fields["time"], fields["type"] = time, str(type)
+    """Return an event's fields, as `cut_names` does."""
+    return cut_names({"time": time, "type": str(type), **fields})
+
+
+def cut_names(event: dict[str, Any]) -> dict[str, Any]:
+    """Cut the names of an event to the length of their columns, and return it."""
     for name in ("op", "subject", "session", "turn"):
-        if len(fields.get(name) or "") > MAX_NAME_LENGTH:
-            fields[name] = fields[name][:MAX_NAME_LENGTH]
-    return fields
+        if len(event.get(name) or "") > MAX_NAME_LENGTH:
+            event[name] = event[name][:MAX_NAME_LENGTH]
+    return event

@@ -62,6 +62,7 @@ class OperationEvent(models.Model):
     latency_ms = models.FloatField("latency (ms)")
     progress = models.JSONField(null=True, blank=True)
     content = models.JSONField(null=True, blank=True)
+    # The roll-up writes it after the event. It is in no index, so that PostgreSQL adds nothing to the others either.
     repairs = models.BigIntegerField(null=True, blank=True)
     # what served it
     release = models.CharField(max_length=64, blank=True)
@@ -101,8 +102,6 @@ class OperationEvent(models.Model):
             # Contents to delete after the days of stored contents; usually few rows.
             models.Index(fields=["time"], name="event_with_content", condition=Q(content__isnull=False)),
             models.Index(fields=["turn"], name="event_of_turn", condition=~Q(turn="")),  # one turn's events
-            # The call that repaired a failed one; few calls repair one.
-            models.Index(fields=["repairs"], name="event_by_repaired_call", condition=Q(repairs__isnull=False)),
             # Calls for which a rule of data flow held; usually few.
             models.Index(fields=["-time", "-id"], name="event_of_data_flow", condition=~Q(data_flow="")),
             # Unknown names, which daily figures do not store.

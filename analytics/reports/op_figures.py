@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
-from django.db.models import Min, OuterRef, QuerySet, Subquery, Sum
+from django.db.models import Count, Min, OuterRef, QuerySet, Subquery, Sum
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Coalesce, NullIf
 
@@ -158,12 +158,14 @@ def price_in_dollars(tokens: float, *, at: datetime) -> float:
 
 
 def find_most_common_errors(rows: QuerySet[OpDaily]) -> dict[str, tuple[str, str]]:
-    """Return the most frequent field error of each op as {op: (pointer, code)}."""
+    """Return the most frequent field error of each op, of equals the first by name, as {op: (pointer, code)}."""
     errors: defaultdict[str, Counter[tuple[str, str]]] = defaultdict(Counter)
-    for op, field_errors in rows.exclude(field_errors=[]).values_list("op", "field_errors"):
+    # Most rows have the errors of few calls, so many are alike. The database counts those.
+    groups: Any = rows.exclude(field_errors=[]).order_by().values("op", "field_errors").annotate(alike=Count("id"))
+    for op, field_errors, count in groups.values_list("op", "field_errors", "alike"):
         for pointer, code, times in field_errors:
-            errors[op][pointer, code] += times
-    return {op: counts.most_common(1)[0][0] for op, counts in errors.items()}
+            errors[op][pointer, code] += times * count
+    return {op: min(counts, key=lambda error: (-counts[error], error)) for op, counts in errors.items()}
 
 
 def _average_reads(figures: OpFigures, days: float) -> DailyReads:

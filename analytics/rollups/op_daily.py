@@ -4,6 +4,8 @@ import json
 import re
 from collections import Counter, defaultdict
 from datetime import date
+from functools import cache
+from itertools import chain
 from typing import Any
 
 from django.db import connection
@@ -28,11 +30,13 @@ SUMS = EventSums(
         "short_reads": "is_help AND format = 'short'",
         "full_reads": "is_help AND format = 'full'",
         "arg_reads": "is_help AND format = 'arg'",
-        "list_reads": "is_help AND tool_name = ''",
+        "list_reads": "is_list",
         "searches": "is_search",
         "misses": "is_search AND result_count = 0",
     },
 )
+MAX_UPDATED = 1_000  # rows in one statement
+_FIELD_ERRORS = OpDaily._meta.get_field("field_errors")
 _LIST_INDEX = re.compile(r"/\d+(?=/|$)")
 
 FieldErrors = Counter[tuple[str, str]]  # (pointer, code)
@@ -46,9 +50,16 @@ def add_field_errors(day: date, rows: CountedRows) -> None:
     for pk, known, *key in stored.values_list("pk", "field_errors", "op", *SUMS.dimensions):
         if added := errors.get(tuple(key)):
             counts = added + Counter({(pointer, code): times for pointer, code, times in known})
-            changed.append((json.dumps(_keep_most_common(counts)), pk))
+            changed.append((pk, _FIELD_ERRORS.get_db_prep_save(_keep_most_common(counts), connection)))
+    table = OpDaily._meta.db_table
     with connection.cursor() as cursor:
-        cursor.executemany(f"UPDATE {OpDaily._meta.db_table} SET field_errors = %s WHERE id = %s", changed)  # noqa: S608 - our name
+        for start in range(0, len(changed), MAX_UPDATED):
+            part = changed[start : start + MAX_UPDATED]
+            cursor.execute(
+                f"WITH changed(id, errors) AS (VALUES {', '.join(['(%s, %s)'] * len(part))}) "  # noqa: S608 - our names
+                f"UPDATE {table} SET field_errors = errors FROM changed WHERE {table}.id = changed.id",
+                list(chain.from_iterable(part)),
+            )
 
 
 def _count_field_errors(rows: CountedRows) -> dict[tuple[str, ...], FieldErrors]:
@@ -62,11 +73,16 @@ def _count_field_errors(rows: CountedRows) -> dict[tuple[str, ...], FieldErrors]
             rows.parameters,
         )
         groups = cursor.fetchall()
+    read_errors = cache(_read_errors)  # most of them are alike
     for *key, errors, times in groups:
-        # The same error in several items of a list counts once per call.
-        for error in {(_LIST_INDEX.sub("/*", pointer), code) for pointer, code in json.loads(errors)}:
+        for error in read_errors(errors):
             counts[tuple(key)][error] += times
     return counts
+
+
+def _read_errors(text: str) -> set[tuple[str, str]]:
+    """Return the field errors of a call. The same error in several items of a list counts once."""
+    return {(_LIST_INDEX.sub("/*", pointer), code) for pointer, code in json.loads(text)}
 
 
 def _keep_most_common(errors: FieldErrors) -> list[list[Any]]:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 
 from django.db import connection, models
-from django.db.models import F
 
 from analytics.events.counted_events import TABLE, CountedRows
 from audit.models import AuditEntry
@@ -79,28 +78,6 @@ class EventSums:
     def sum_fields(self) -> tuple[str, ...]:
         return (*self.conditions, "repaired", "latency_ms")
 
-    def add_events(self, begin: datetime, rows: CountedRows) -> None:
-        """Add the events of a period."""
-        sums = {name: f"count(*) FILTER (WHERE {condition})" for name, condition in self.conditions.items()}
-        self._add(begin, rows, sums | {"latency_ms": "coalesce(sum(latency_ms) FILTER (WHERE is_call), 0)"})
-
-    def add_repairs(self, begin: datetime, failed_calls: CountedRows) -> None:
-        """Add repairs of failed calls of a period."""
-        self._add(begin, failed_calls, {"repaired": "count(*)"})
-
-    def subtract_repairs(self, begin: datetime, failed_calls: CountedRows) -> None:
-        """Subtract repairs of failed calls of a period. There are few: an event came late."""
-        columns = ", ".join(["named", *map(connection.ops.quote_name, self.dimensions)])
-        with connection.cursor() as cursor:
-            cursor.execute(
-                f"SELECT {columns} FROM {TABLE} WHERE {failed_calls.condition}",  # noqa: S608 - the names are ours
-                failed_calls.parameters,
-            )
-            keys = cursor.fetchall()
-        for key in keys:
-            row = dict(zip(self.key_fields, (self._get_period(begin), *key), strict=True))
-            self.model._default_manager.filter(**row, repaired__gt=0).update(repaired=F("repaired") - 1)
-
     def delete_day(self, midnight: datetime) -> None:
         """Delete the rows of a day in UTC."""
         span = (self._get_period(midnight), self._get_period(midnight + DAY))
@@ -109,11 +86,14 @@ class EventSums:
     def _get_period(self, begin: datetime) -> date | datetime:
         return begin.date() if self.period == "day" else begin
 
-    def _add(self, begin: datetime, rows: CountedRows, sums: Mapping[str, str]) -> None:
-        """Add sums to the rows that exist, and insert the others. Only this job inserts rows.
+    def add(self, begin: datetime, rows: CountedRows) -> None:
+        """Add the sums of a period's events to the rows that exist, and insert the others. Only this job inserts rows.
 
-        ON CONFLICT looks for each row twice, and costs about twice as much.
+        ON CONFLICT looks for each row twice, and costs about twice as much. Inserts are sorted, so that rows of one
+        subject go to the same pages of the indexes.
         """
+        sums = {name: f"count(*) FILTER (WHERE {condition})" for name, condition in self.conditions.items()}
+        sums |= {"repaired": "sum(repaired)", "latency_ms": "coalesce(sum(latency_ms) FILTER (WHERE is_call), 0)"}
         fields = {each.name: each for each in self.model._meta.concrete_fields if not each.primary_key}
         groups = ["op", *self.dimensions]
         defaults = {name: each.get_default() for name, each in fields.items() if name not in (*groups, *sums)}
@@ -123,7 +103,7 @@ class EventSums:
         table, dimensions = quote(self.model._meta.db_table), ", ".join(map(quote, self.dimensions))
         # The name of a sum may also be that of a column: they are told apart until the outer select.
         figures = ", ".join(f"{figure} AS sum_{name}" for name, figure in sums.items())
-        is_counted = " OR ".join(f"sum_{name} > 0" for name in sums if name != "latency_ms")
+        is_counted = " OR ".join(f"NOT sum_{name} = 0" for name in sums if name != "latency_ms")
         # A subquery, since a join may be planned without the index when the statistics lack the period.
         same_key = " AND ".join(f"t.{quote(name)} = s.{quote(name)}" for name in self.dimensions)
         same_row = f"t.{quote(self.period)} = %s AND t.is_settled = %s AND t.op = s.named AND {same_key}"
@@ -131,16 +111,26 @@ class EventSums:
             cursor.execute(
                 f"CREATE TEMPORARY TABLE new_sums AS "  # noqa: S608 - the names are ours
                 f"SELECT s.*, (SELECT t.id FROM {table} t WHERE {same_row}) AS row_id"
-                f" FROM (SELECT named, {dimensions}, {figures} FROM {TABLE} WHERE ({rows.condition}) AND {self.events}"
-                f" GROUP BY named, {dimensions}) s WHERE {is_counted}",
+                f" FROM (SELECT named, {dimensions}, {figures} FROM {TABLE}"
+                f" WHERE ({rows.condition}) AND {self.events} GROUP BY named, {dimensions}) s WHERE {is_counted}",
                 [prepared[self.period], prepared["is_settled"], *rows.parameters],
             )
-            added = ", ".join(f"{quote(name)} = {table}.{quote(name)} + s.sum_{name}" for name in sums)
+            added = ", ".join(
+                f"{quote(name)} = {_limit(name, f'{table}.{quote(name)} + s.sum_{name}')}" for name in sums
+            )
             cursor.execute(f"UPDATE {table} SET {added} FROM new_sums s WHERE {table}.id = s.row_id")  # noqa: S608
             columns = ", ".join(map(quote, [*prepared, *groups, *sums]))
-            values = ", ".join(["%s"] * len(prepared) + ["named", dimensions] + [f"sum_{name}" for name in sums])
+            values = ", ".join(
+                ["%s"] * len(prepared) + ["named", dimensions] + [_limit(name, f"sum_{name}") for name in sums]
+            )
             cursor.execute(
-                f"INSERT INTO {table} ({columns}) SELECT {values} FROM new_sums WHERE row_id IS NULL",  # noqa: S608
+                f"INSERT INTO {table} ({columns}) SELECT {values} FROM new_sums WHERE row_id IS NULL "  # noqa: S608
+                f"ORDER BY {dimensions}",
                 list(prepared.values()),
             )
             cursor.execute("DROP TABLE new_sums")
+
+
+def _limit(name: str, value: str) -> str:
+    """Return SQL that is never negative: a late event may take back a repair whose row was deleted meanwhile."""
+    return f"CASE WHEN {value} < 0 THEN 0 ELSE {value} END" if name == "repaired" else value

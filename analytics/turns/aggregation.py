@@ -5,15 +5,13 @@ All events of a turn are read again when it gets another one, in whatever order 
 always those that one count of all of its events gives.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import timedelta
 from typing import NamedTuple
 
 from django.db import connection
 
 from analytics.events import counted_events
-from analytics.events.counted_events import TABLE, CountedRows
+from analytics.events.counted_events import FLAGS, TABLE
 from analytics.events.models import OperationEvent
 from analytics.turns.models import Turn
 
@@ -24,43 +22,84 @@ MAX_TURN_EVENTS = 1_000  # events of a turn; more means that a client sends one 
 _KEY_FIELDS = ("client", "session", "turn")
 _LAST_FIELDS = ("subject", "release", "surface", "cohort", "model")  # those of the last event
 _EVENT, _TURN = OperationEvent._meta.db_table, Turn._meta.db_table
+_KEYS = ", ".join(_KEY_FIELDS)
+_SAME_TURN = " AND ".join(f"{{0}}.{name} = {{1}}.{name}" for name in _KEY_FIELDS).format
 
-# The turns that have new events, the ids of their rows, and whether one of their calls may have failed.
-_NEW_TURNS = f"""
-CREATE TEMPORARY TABLE new_turns AS
-SELECT row_number() OVER () AS number, n.client, n.session, n.turn, t.id AS row_id, {{is_known}} AS is_known,
-    n.failed > 0 OR {{is_known}} AS may_repair
+_COUNTS = {
+    "searches": "count(*) FILTER (WHERE is_search)",
+    "misses": "count(*) FILTER (WHERE is_search AND result_count = 0)",
+    "helps": "count(*) FILTER (WHERE is_help)",
+    "calls": "count(*) FILTER (WHERE is_call)",
+    "failed": "count(*) FILTER (WHERE is_call AND NOT ok)",
+    "unknown_names": "count(*) FILTER (WHERE is_unknown_name)",
+}
+# The figures of turns from events of a table. Aggregates find the last event and the first call: to number the events
+# in order takes three times as long.
+_FIGURES = f"""
+SELECT n.*, coalesce(l.repeats, 0) AS repeats
 FROM (
-    SELECT client, session, turn, count(*) AS events, count(*) FILTER (WHERE is_call AND NOT ok) AS failed
-    FROM {TABLE} WHERE is_new AND is_of_turn GROUP BY client, session, turn
-) n LEFT JOIN {_TURN} t ON t.client = n.client AND t.session = n.session AND t.turn = n.turn
+    SELECT {{keys}}, count(*) AS events, min(time) AS time, max(time) AS last_time, {{last_id}} AS last_id,
+        {{is_first_call_ok}} AS is_first_call_ok, {", ".join(f"{figure} AS {name}" for name, figure in _COUNTS.items())}
+    FROM {{events}} GROUP BY {{keys}}
+) n LEFT JOIN (
+    SELECT {{keys}}, sum(times - {LOOP_LENGTH - 1}) AS repeats FROM (
+        SELECT {{keys}}, count(*) AS times FROM {{events}} AND is_repeatable
+        GROUP BY {{keys}}, digest HAVING count(*) >= {LOOP_LENGTH}
+    ) loops GROUP BY {{keys}}
+) l ON {{same_keys}}
+"""  # noqa: S608 - the names are ours
+# Those of the new events of each turn, with the id of its row. The last id is also the number of the turn in this run.
+_NEW_TURNS = f"""
+CREATE TEMPORARY TABLE turn_figures AS
+SELECT n.*, n.last_id AS number, t.id AS row_id, {{is_partial}} AS is_partial
+FROM ({_FIGURES}) n LEFT JOIN {_TURN} t ON {_SAME_TURN("t", "n")}
 WHERE n.events <= {{max_events}} AND coalesce(t.searches + t.helps + t.calls, 0) <= {{max_events}}
 """  # noqa: S608 - the names are ours
-# The earlier events of turns that go on. The index of sessions comes first, because a client may number the turns of
-# each session.
-_EARLIER = (
+# All events of the turns that go on. The index of sessions comes first, because a client may number the turns of each
+# session.
+_TURN_EVENTS = (
     """
-CROSS JOIN new_turns t WHERE t.is_known AND is_of_turn AND e.turn = t.turn AND e.client = t.client
+t.is_partial AND is_of_turn AND e.turn = t.turn AND e.client = t.client
 AND NOT t.session = '' AND NOT e.session = '' AND e.session = t.session
 """,
     """
-CROSS JOIN new_turns t WHERE t.is_known AND is_of_turn AND NOT e.turn = '' AND e.turn = t.turn AND e.client = t.client
-AND t.session = '' AND e.session = ''
+t.is_partial AND is_of_turn AND NOT e.turn = '' AND e.turn = t.turn
+AND e.client = t.client AND t.session = '' AND e.session = ''
 """,
 )
-_TURN_EVENTS = (
-    f"new_turns t JOIN {TABLE} e ON e.client = t.client AND e.session = t.session AND e.turn = t.turn AND e.is_of_turn"
+_EVENT_COLUMNS = tuple(
+    f"e.{name}"
+    for name in (*("id", "time", "ok", "result_count", "repairs", "op", "digest"), *FLAGS, *_LAST_FIELDS)
+    if name != "is_of_turn"
 )
+# What is too long before the end of its turn to count.
+_DELETE_EARLY = """
+DELETE FROM turn_events WHERE id IN (
+    SELECT e.id FROM turn_events e JOIN (
+        SELECT number, min(time) AS first_time, max(time) AS last_time FROM turn_events GROUP BY number
+    ) ends USING (number) WHERE first_time < {since} AND e.time < {since}
+)
+"""
+_UPDATED = ("time", "last_time", "last_id", "is_first_call_ok", *_COUNTS, "repeats")
+_COUNT_ALL_EVENTS = f"""
+UPDATE turn_figures SET {", ".join(f"{name} = n.{name}" for name in _UPDATED)}
+FROM ({_FIGURES}) n WHERE turn_figures.number = n.number
+"""  # noqa: S608 - the names are ours
 # A successful call repairs the latest earlier failed call of the same op that is not repaired yet, as a closing
 # parenthesis closes an opening one. `depth` counts the open ones, and calls of one depth are a failed one, the one that
-# repairs it, and so on. Calls of depth 0 found nothing to repair.
+# repairs it, and so on. Calls of depth 0 found nothing to repair. Most turns have no failed call of an op: those are
+# left out before the calls are sorted.
 _REPAIRS = f"""
 CREATE TEMPORARY TABLE turn_repairs AS
-WITH calls AS (
-    SELECT number, op, id, time, ok, repairs, sum(CASE WHEN ok THEN -1 ELSE 1 END) OVER (
-        PARTITION BY number, op ORDER BY time, id
-    ) AS balance
-    FROM {_TURN_EVENTS} WHERE is_call AND may_repair
+WITH all_calls AS (
+    SELECT number, coalesce(unknown_op, named) AS op, id, e.time, ok, NULL AS repairs
+    FROM turn_figures t JOIN {TABLE} e ON {_SAME_TURN("e", "t")} WHERE is_call AND failed > 0 AND NOT is_partial
+    UNION ALL SELECT number, op, id, time, ok, repairs FROM turn_events WHERE is_call
+),
+calls AS (
+    SELECT all_calls.*, sum(CASE WHEN ok THEN -1 ELSE 1 END) OVER (PARTITION BY number, op ORDER BY time, id) AS balance
+    FROM all_calls
+    WHERE (number, op) IN (SELECT number, op FROM all_calls WHERE NOT ok) OR repairs IS NOT NULL
 ),
 lowest AS (
     SELECT calls.*, min(balance) OVER (
@@ -73,55 +112,33 @@ depths AS (
     FROM lowest
 ),
 links AS (
-    SELECT id, repairs AS before, ok AND depth > 0 AS is_repair, lag(id) OVER previous AS id_of_previous,
+    SELECT number, id, repairs AS before, ok AND depth > 0 AS is_repair, lag(id) OVER previous AS id_of_previous,
         lag(time) OVER previous AS time_of_previous
     FROM depths WINDOW previous AS (PARTITION BY number, op, depth ORDER BY time, id)
 )
-SELECT id, before, CASE WHEN is_repair THEN id_of_previous END AS now,
+SELECT number, id, before, CASE WHEN is_repair THEN id_of_previous END AS now,
     CASE WHEN is_repair THEN time_of_previous END AS repaired_time
 FROM links WHERE is_repair AND id_of_previous IS NOT NULL OR before IS NOT NULL
 """  # noqa: S608 - the names are ours
 _CHANGED = "(SELECT * FROM turn_repairs WHERE coalesce(before, 0) <> coalesce(now, 0))"
 _SET_REPAIRS = f"UPDATE {_EVENT} SET repairs = c.now FROM {_CHANGED} c WHERE {_EVENT}.id = c.id"  # noqa: S608 - our names
-# The failed calls of which only one of two sides says that they are repaired. IS TRUE keeps PostgreSQL from a join.
-_ONE_SIDED = f"""
-(id IN (SELECT {{side}} FROM {_CHANGED} c WHERE {{side}} IS NOT NULL
-AND {{side}} NOT IN (SELECT {{other}} FROM {_CHANGED} c WHERE {{other}} IS NOT NULL))) IS TRUE
+# The failed calls that are repaired now and were not before (1), and those that no longer are (-1).
+_REPAIRED_CALLS = f"""
+(
+    SELECT id, sum(change) AS change FROM (
+        SELECT now AS id, 1 AS change FROM {_CHANGED} c WHERE now IS NOT NULL
+        UNION ALL SELECT before, -1 FROM {_CHANGED} c WHERE before IS NOT NULL
+    ) c GROUP BY id HAVING NOT sum(change) = 0
+) c
 """  # noqa: S608 - the names are ours
-_COUNTS = {
-    "time": "min(time)",
-    "searches": "count(*) FILTER (WHERE is_search)",
-    "misses": "count(*) FILTER (WHERE is_search AND result_count = 0)",
-    "helps": "count(*) FILTER (WHERE is_help)",
-    "calls": "count(*) FILTER (WHERE is_call)",
-    "failed": "count(*) FILTER (WHERE is_call AND NOT ok)",
-    "repaired": "count(*) FILTER (WHERE repaired_time >= since)",
-    "unknown_names": "count(*) FILTER (WHERE is_unknown_name)",
-    "repeats": f"count(*) FILTER (WHERE is_repeatable AND of_digest >= {LOOP_LENGTH})",
-    # of the call that is furthest from the end
-    "is_first_call_ok": "max(2 * place + CASE WHEN ok THEN 1 ELSE 0 END) FILTER (WHERE is_call) % 2 = 1",
-}
-_EVENT_FLAGS = ("is_search", "is_help", "is_call", "is_unknown_name", "is_repeatable")
-_TURN_FIGURES = f"""
-CREATE TEMPORARY TABLE turn_figures AS
-WITH events AS (
-    SELECT number, row_id, id, time, ok, result_count, digest, {", ".join(_EVENT_FLAGS)},
-        row_number() OVER from_end AS place, first_value(time) OVER from_end AS last_time
-    FROM {_TURN_EVENTS} WINDOW from_end AS (PARTITION BY number ORDER BY time DESC, id DESC)
-),
-last_events AS (
-    SELECT events.*, {{since}} AS since, repaired_time FROM events LEFT JOIN turn_repairs r ON r.id = events.id
-    WHERE time >= {{since}}
-),
-ranked AS (
-    SELECT last_events.*, row_number() OVER (PARTITION BY number, is_repeatable, digest) AS of_digest FROM last_events
-)
-SELECT max(row_id) AS row_id, max(id) FILTER (WHERE place = 1) AS last_id,
-    {", ".join(f"{figure} AS {name}" for name, figure in _COUNTS.items())}
-FROM ranked GROUP BY number
-"""  # noqa: S608 - the names are ours
-_WITH_LAST_EVENT = f"turn_figures f JOIN {TABLE} e ON e.id = f.last_id"
-_VALUES = {name: f"f.{name}" for name in _COUNTS} | {name: f"e.{name}" for name in (*_KEY_FIELDS, *_LAST_FIELDS)}
+_WITH_LAST_EVENT = """
+turn_figures f JOIN {events} e ON e.id = f.last_id LEFT JOIN (
+    SELECT number, count(*) AS repaired FROM turn_repairs JOIN turn_figures USING (number)
+    WHERE repaired_time >= {since} GROUP BY number
+) r ON r.number = f.number
+"""
+_VALUES = {name: f"f.{name}" for name in (*_KEY_FIELDS, "time", *_COUNTS, "repeats", "is_first_call_ok")}
+_VALUES |= {name: f"e.{name}" for name in _LAST_FIELDS} | {"repaired": "coalesce(r.repaired, 0)"}
 _UPDATE_TURNS = f"""
 UPDATE {_TURN} SET {", ".join(f"{name} = {value}" for name, value in _VALUES.items() if name not in _KEY_FIELDS)}
 FROM {_WITH_LAST_EVENT} WHERE f.row_id = {_TURN}.id
@@ -129,46 +146,63 @@ FROM {_WITH_LAST_EVENT} WHERE f.row_id = {_TURN}.id
 # Only this job inserts turns. ON CONFLICT looks for each of them again, and costs about twice as much.
 _INSERT_TURNS = f"""
 INSERT INTO {_TURN} ({", ".join(_VALUES)}) SELECT {", ".join(_VALUES.values())}
-FROM {_WITH_LAST_EVENT} WHERE row_id IS NULL
+FROM {_WITH_LAST_EVENT} WHERE row_id IS NULL AND {{which}}
 """  # noqa: S608 - the names are ours
-_SINCE = {
-    "postgresql": "last_time - interval '{} seconds'",
-    "sqlite": "datetime(last_time, '-{} seconds')",  # in whole seconds
+
+
+class _Dialect(NamedTuple):
+    """Expressions that the databases write differently. Events have an order by time, then by id."""
+
+    since: str  # the begin of what counts of a turn that ends at `last_time`
+    last_id: str
+    is_first_call_ok: str
+
+
+_SECONDS = round(MAX_TURN_LENGTH.total_seconds())
+_DIALECTS = {
+    "postgresql": _Dialect(
+        f"last_time - interval '{_SECONDS} seconds'",
+        "extract(epoch FROM (max(ARRAY[time, to_timestamp(id)]))[2])::bigint",
+        "(min(ARRAY[time, to_timestamp(id), to_timestamp(ok::int)]) FILTER (WHERE is_call))[3] > to_timestamp(0)",
+    ),
+    # Times without a fraction are shorter.
+    "sqlite": _Dialect(
+        f"datetime(last_time, '-{_SECONDS} seconds')",  # in whole seconds
+        "CAST(substr(max(printf('%%-26s%%020d', time, id)), 27) AS INTEGER)",
+        "substr(min(printf('%%-26s%%020d%%d', time, id, ok)) FILTER (WHERE is_call), 47) = '1'",
+    ),
 }
 
 
-class ChangedRepairs(NamedTuple):
-    """Failed calls that are repaired now and were not before, and those that are no longer."""
+def aggregate_turns(*, are_all_known: bool = False) -> None:
+    """Write the turns that have new events, and `repairs` of their events. Add what changed of the latter to the table.
 
-    added: CountedRows
-    removed: CountedRows
-
-
-@contextmanager
-def aggregate_turns(*, are_all_known: bool = False) -> Iterator[ChangedRepairs]:
-    """Write the turns that have new events, and `repairs` of their events. Give what changed of the latter.
-
-    It needs the table of counted events, and what it gives can be read inside the `with` block. A turn without a row
-    has no earlier events, unless `are_all_known`.
+    It needs the table of counted events. A turn without a row has no earlier events, unless `are_all_known`.
     """
-    since = _SINCE[connection.vendor].format(round(MAX_TURN_LENGTH.total_seconds()))
-    is_known = "TRUE" if are_all_known else "t.id IS NOT NULL"
+    dialect = _DIALECTS[connection.vendor]
+    aggregates = {"last_id": dialect.last_id, "is_first_call_ok": dialect.is_first_call_ok}
+    # What is counted once is what all of its events are at hand for, and less than the longest turn.
+    is_partial = "TRUE" if are_all_known else f"(t.id IS NOT NULL OR n.time < {dialect.since})"
+    of_new = {"keys": _KEYS, "same_keys": _SAME_TURN("l", "n"), "events": f"{TABLE} WHERE is_of_turn"}
+    of_all = {"keys": "number", "same_keys": "l.number = n.number", "events": "turn_events WHERE TRUE"}
     with connection.cursor() as cursor:
-        cursor.execute(_NEW_TURNS.format(is_known=is_known, max_events=MAX_TURN_EVENTS))
-        counted_events.analyze("new_turns")
-        for earlier in _EARLIER:
-            counted_events.add_earlier(earlier)
+        cursor.execute(_NEW_TURNS.format(is_partial=is_partial, max_events=MAX_TURN_EVENTS, **of_new, **aggregates), [])
+        counted_events.analyze("turn_figures")
+        columns = ("t.number", *_EVENT_COLUMNS)
+        counted_events.select_stored(
+            "CREATE TEMPORARY TABLE turn_events AS", "turn_figures t", _TURN_EVENTS[0], columns
+        )
+        counted_events.select_stored("INSERT INTO turn_events", "turn_figures t", _TURN_EVENTS[1], columns)
+        counted_events.analyze("turn_events", "id, number")
+        counted_events.add_index("turn_events", "number")
         cursor.execute(_REPAIRS)
         counted_events.analyze("turn_repairs")
         cursor.execute(_SET_REPAIRS)
-        cursor.execute(_TURN_FIGURES.format(since=since))
-        counted_events.analyze("turn_figures")
-        cursor.execute(_UPDATE_TURNS)
-        cursor.execute(_INSERT_TURNS)
-        yield ChangedRepairs(_select_one_sided("now", "before"), _select_one_sided("before", "now"))
-        for table in ("new_turns", "turn_repairs", "turn_figures"):
+        cursor.execute(_DELETE_EARLY.format(since=dialect.since))
+        cursor.execute(_COUNT_ALL_EVENTS.format(**of_all, **aggregates), [])
+        cursor.execute(_UPDATE_TURNS.format(events="turn_events", since=dialect.since))
+        cursor.execute(_INSERT_TURNS.format(events="turn_events", since=dialect.since, which="is_partial"))
+        cursor.execute(_INSERT_TURNS.format(events=TABLE, since=dialect.since, which="NOT is_partial"))
+        counted_events.add_repaired_calls(_REPAIRED_CALLS)
+        for table in ("turn_figures", "turn_events", "turn_repairs"):
             cursor.execute(f"DROP TABLE {table}")
-
-
-def _select_one_sided(side: str, other: str) -> CountedRows:
-    return CountedRows(_ONE_SIDED.format(side=side, other=other))

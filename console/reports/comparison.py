@@ -100,7 +100,8 @@ def build_report(request: HttpRequest) -> ReportContent:
     totals_by_side = totals.sum_by_value(query.scope, by)
     first, second = (request.GET.get(name, "") for name in ("first", "second"))
     pair = comparison.choose_sides(totals_by_side, by, first=first, second=second, live=_get_live_version())
-    rates = comparison.compare_sides(query.scope, by, pair, totals_by_side) if pair else []
+    by_side = comparison.sum_sides(query.scope, by, pair) if pair else {}
+    rates = comparison.compare_sides(query.scope, by, pair, totals_by_side, by_side) if pair else []
     kinds = [
         {"title": DIMENSION_TITLES[each], "link": query.build_query_string(by=each), "is_here": each == by}
         for each in DIMENSION_TITLES
@@ -116,7 +117,7 @@ def build_report(request: HttpRequest) -> ReportContent:
         explanations=[EXPLANATION],
         verdict=_build_verdict(query.scope, by, pair, totals_by_side, rates) if pair else None,
         charts=build_side_charts(request, query.scope, by, pair) if pair else [],
-        tables=_build_tables(query.scope, by, totals_by_side, pair, rates),
+        tables=_build_tables(query.scope, by, totals_by_side, pair, rates, by_side),
         is_empty=pair is None,
         has_other_rows=bool(totals_by_side),
         empty=SINGLE_SIDE_HINTS[by] if totals_by_side else "",
@@ -166,6 +167,7 @@ def _build_tables(
     totals_by_side: dict[str, Totals],
     pair: tuple[str, str] | None,
     rates: Sequence[MetricComparison],
+    by_side: comparison.SideSums,
 ) -> list[ReportTable]:
     all_sides_table = breakdowns.build_breakdown_table(
         f"{by}s", f"All {DIMENSION_TITLES[by].lower()}", by, scope, totals_by_side
@@ -174,7 +176,7 @@ def _build_tables(
         return [all_sides_table]
     first, second = (totals_by_side.get(name, Totals()) for name in pair)
     labels = list(label_values(by, pair).values())
-    moved = comparison.find_changed_ops(scope, by, pair)
+    moved = comparison.find_changed_ops(scope, by, pair, by_side)
     intervals = [*(each.interval for each in rates if each.interval), *(each.interval for each in moved)]
     ends = [abs(end) for interval in intervals for end in interval]
     limit = max(ends, default=0) or 1.0

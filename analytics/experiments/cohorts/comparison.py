@@ -3,20 +3,18 @@
 Who reads what was not always drawn by lot here, so a difference may have other causes. Experiments have no such doubt.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from math import ceil
-from typing import Any
 
-from django.db.models import Case, CharField, F, Model, Q, QuerySet, Value, When
-from django.db.models.functions import Concat
+from django.db.models import Q
 
 from analytics.experiments import statistics, sums
 from analytics.experiments.metrics import FAILURE_RATE, METRICS, Metric
 from analytics.experiments.proportions import ConfidenceInterval
 from analytics.experiments.statistics import MIN_SUBJECTS, ArmMoments, ArmResult, ArmVerdict, MetricKind, MetricTest
-from analytics.experiments.sums import RowsOf, Span
+from analytics.experiments.sums import RowsOf, Sides, Span
 from analytics.reports import totals
 from analytics.reports.op_figures import OpFigures
 from analytics.reports.report_filter import NO_COHORT, ReportFilter
@@ -30,6 +28,7 @@ CALL_LIMIT = 50  # calls of one subject that count in full
 ALPHA = 0.05
 SIDES, BOTH = ("first", "second"), "both"
 NOBODY = ArmMoments.of_sums(0, ())
+SideSums = Mapping[str, Mapping[str, ArmMoments]]
 MAX_OPS = 20  # that are looked at for the worst one, those with most failed calls
 
 # What is compared, the most important first, and how the totals of a report count it.
@@ -125,16 +124,29 @@ def choose_sides(
     return candidates[0], candidates[1]
 
 
+def sum_sides(scope: ReportFilter, by: str, pair: tuple[str, str], *, with_ops: bool = True) -> SideSums:
+    """Return the moments of every metric on both sides, and of the failure rate also for each op: {"first op": …}."""
+    scope = scope.narrow(by, "")
+    sides = _find_sides(scope, by, pair)
+    rows, op = _select_sides(scope, sides), "op" if with_ops else None
+    return sums.sum_metrics_by(COMPARED, rows, _get_span(scope), by=op, sides=sides)
+
+
 def compare_sides(
-    scope: ReportFilter, by: str, pair: tuple[str, str], totals_by_side: Mapping[str, Totals]
+    scope: ReportFilter,
+    by: str,
+    pair: tuple[str, str],
+    totals_by_side: Mapping[str, Totals],
+    by_side: SideSums | None = None,
 ) -> list[MetricComparison]:
-    """Return the comparison of every metric of two cohorts or releases. New users come as fast as so far on both."""
+    """Return the comparison of every metric of two cohorts or releases. New users come as fast as so far on both.
+
+    `by_side` is what `sum_sides` returns, if `find_changed_ops` needs it, too.
+    """
+    by_side = sum_sides(scope, by, pair, with_ops=False) if by_side is None else by_side
     scope = scope.narrow(by, "")
     days = min(totals.count_active_days(scope.narrow(by, name)) for name in pair)
-    conditions = _match_sides(scope, by, pair)
-    rows = _select_sides(scope, conditions)
-    sides = sums.sum_metrics_by(COMPARED, rows, _get_span(scope), by=_tell_sides(conditions))
-    first, second, shared = (sides.get(side, {}) for side in (*SIDES, BOTH))
+    first, second, shared = (by_side.get(side, {}) for side in (*SIDES, BOTH))
     pairs = {metric.name: (first.get(metric.name, NOBODY), second.get(metric.name, NOBODY)) for metric in COMPARED}
     results = {metric.name: _compare(metric, *pairs[metric.name]) for metric in COMPARED}
     names = [metric.name for metric in COMPARED if metric is not FAILURE_RATE]  # which decides, and stands alone
@@ -161,19 +173,21 @@ def compare_sides(
     return comparisons
 
 
-def find_changed_ops(scope: ReportFilter, by: str, pair: tuple[str, str], *, limit: int = 10) -> list[OpChange]:
-    """Return the ops whose failure rate differs beyond the chance of so many ops, largest difference first."""
+def find_changed_ops(
+    scope: ReportFilter, by: str, pair: tuple[str, str], by_side: SideSums, *, limit: int = 10
+) -> list[OpChange]:
+    """Return the ops whose failure rate differs beyond the chance of so many ops, largest difference first.
+
+    `by_side` is what `sum_sides` returns.
+    """
     scope = scope.narrow(by, "")
-    conditions = _match_sides(scope, by, pair)
-    rows: RowsOf = {SubjectFigures: _select_sides(scope, conditions)[SubjectFigures]}
-    side_and_op = Concat(_tell_sides(conditions), Value(" "), F("op"))
-    sums_by_part = sums.sum_metrics_by([FAILURE_RATE], rows, _get_span(scope), by=side_and_op)
     moments: dict[str, dict[str, ArmMoments]] = {side: {} for side in (*SIDES, BOTH)}
-    for part, own in sums_by_part.items():
+    for part, own in by_side.items():
         side, _, op = part.partition(" ")
-        moments[side][op] = own[FAILURE_RATE.name]
+        if op:
+            moments[side][op] = own[FAILURE_RATE.name]
     first, second = (moments[side] for side in SIDES)
-    results = {op: _compare(FAILURE_RATE, own, second[op]) for op, own in first.items() if op and op in second}
+    results = {op: _compare(FAILURE_RATE, own, second[op]) for op, own in first.items() if op in second}
     judged = zip(results.items(), statistics.adjust_p_values(each.p for each in results.values()), strict=True)
     differing = [
         (op, result, interval)
@@ -199,7 +213,7 @@ def find_worst_op(scope: ReportFilter, figures_by_op: Mapping[str, OpFigures]) -
     """Return the op to start with; None if no op clearly fails more often than the others. "" is not an op."""
     calls, failed = (sum(getattr(each, name) for each in figures_by_op.values()) for name in ("calls", "failed"))
     worst = sorted((op for op in figures_by_op if op), key=lambda op: (-figures_by_op[op].failed, op))[:MAX_OPS]
-    moments = _sum_by_op(scope)
+    moments = _sum_by_op(scope, worst)
     for op in worst:
         own = Proportion(figures_by_op[op].failed, figures_by_op[op].calls)
         others = Proportion(failed - own.hits, calls - own.total)
@@ -214,20 +228,25 @@ def find_worst_op(scope: ReportFilter, figures_by_op: Mapping[str, OpFigures]) -
     return None
 
 
-def _match_sides(scope: ReportFilter, by: str, pair: tuple[str, str]) -> tuple[Q, Q]:
-    """Return a condition for the rows of each side. Rows store up to three cohorts: look up their texts once."""
+def _find_sides(scope: ReportFilter, by: str, pair: tuple[str, str]) -> Sides:
+    """Return which side rows are of. Rows store up to three cohorts: look up their texts once.
+
+    What two cohorts decided together, each for its flag, is of neither.
+    """
     if by != "cohort":
-        return Q(**{by: pair[0]}), Q(**{by: pair[1]})
+        return Sides(by, dict(zip(pair, SIDES, strict=True)))
     texts = set(scope.select_daily_figures().values_list("cohort", flat=True).distinct())
-    first, second = (
-        sorted(text for text in texts if (name in text.split() if name != NO_COHORT else not text)) for name in pair
-    )
-    return Q(cohort__in=first), Q(cohort__in=second)
+    sides: dict[str, str] = {}
+    for side, name in zip(SIDES, pair, strict=True):
+        for text in sorted(texts):
+            if name in text.split() if name != NO_COHORT else not text:
+                sides[text] = BOTH if text in sides else side
+    return Sides(by, sides)
 
 
-def _select_sides(scope: ReportFilter, conditions: tuple[Q, Q]) -> dict[type[Model], QuerySet[Any]]:
+def _select_sides(scope: ReportFilter, sides: Sides) -> RowsOf:
     """Return the rows of both sides together, so that they are read once."""
-    either = conditions[0] | conditions[1]
+    either = Q(**{f"{sides.field}__in": list(sides.by_value)})
     return {
         SubjectFigures: scope.select_subject_figures().filter(either),
         Turn: scope.select_turns().filter(either),
@@ -235,21 +254,14 @@ def _select_sides(scope: ReportFilter, conditions: tuple[Q, Q]) -> dict[type[Mod
     }
 
 
-def _tell_sides(conditions: tuple[Q, Q]) -> Case:
-    """Return which side a row is of. What two cohorts decided together, each for its flag, is of neither."""
-    first, second = conditions
-    sides = [When(first & second, then=Value(BOTH)), When(first, then=Value(SIDES[0]))]
-    return Case(*sides, default=Value(SIDES[1]), output_field=CharField())
-
-
 def _get_span(scope: ReportFilter) -> Span:
     return Span(*scope.get_times(), CALL_LIMIT)
 
 
-def _sum_by_op(scope: ReportFilter) -> dict[str, ArmMoments]:
-    rows: RowsOf = {SubjectFigures: scope.select_subject_figures()}
+def _sum_by_op(scope: ReportFilter, ops: Sequence[str]) -> dict[str, ArmMoments]:
+    rows: RowsOf = {SubjectFigures: scope.select_subject_figures().filter(op__in=ops)}
     by_op = sums.sum_metrics_by([FAILURE_RATE], rows, _get_span(scope), by="op")
-    return {op: moments[FAILURE_RATE.name] for op, moments in by_op.items() if op}
+    return {op: moments[FAILURE_RATE.name] for op, moments in by_op.items()}
 
 
 def _compare(metric: Metric, first: ArmMoments, second: ArmMoments) -> ArmResult:

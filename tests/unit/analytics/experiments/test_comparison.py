@@ -164,7 +164,8 @@ def test_changed_ops_are_those_beyond_the_chance_of_so_many() -> None:
         for number, failures in enumerate(rates):
             add_users(release, failures * (10 if number != 2 else 5), op=f"op{number}")
 
-    changes = comparison.find_changed_ops(ReportFilter(NOON), "release", ("r1", "r2"))
+    scope, pair = ReportFilter(NOON), ("r1", "r2")
+    changes = comparison.find_changed_ops(scope, "release", pair, comparison.sum_sides(scope, "release", pair))
 
     assert [(each.op, round(each.difference, 2)) for each in changes] == [("op0", -0.4)]
     assert changes[0].interval.high < 0

@@ -59,6 +59,18 @@ def test_failing_ops_have_their_commonest_field_error(db: None) -> None:
     assert failing.error == ("/due_at", "format")
 
 
+def test_most_common_errors_count_rows_that_are_alike_and_equals_go_by_name(db: None) -> None:
+    for days_ago in range(2):
+        create_daily(days_ago=days_ago, field_errors=[["/state_key", "enum", 3]])
+        create_daily(GET, days_ago=days_ago, field_errors=[["/task_id", "required", 1]])
+    create_daily(release="r2", field_errors=[["/due_at", "format", 5]])
+    create_daily(GET, release="r2", field_errors=[["/fields", "enum", 2]])
+
+    errors = reports.find_most_common_errors(OpDaily.objects.all())
+
+    assert errors == {UPDATE: ("/state_key", "enum"), GET: ("/fields", "enum")}
+
+
 def test_failing_ops_are_sorted_by_failures_in_two_queries(db: None, django_assert_num_queries: Any) -> None:
     for number, failed in enumerate((5, 50, 20)):
         create_daily(f"crm.deal.op{number}", calls=100, not_found=failed)

@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from pytest_django.fixtures import Settings
 
 from analytics.flags import FLAGS, LIVE, FlagKey, Surface
 from analytics.rollout import evaluation
@@ -44,6 +45,21 @@ def test_flag_without_a_cohort_has_its_default(flag: FlagKey) -> None:
 
     assert (details.variant, details.cohort, details.reason) == (FLAGS[flag].default, "", Reason.DEFAULT)
     assert {FlagKey.SURFACE: "legacy", FlagKey.RELEASE: "live", FlagKey.SELECTION: "static"}[flag] == details.variant
+
+
+@pytest.mark.parametrize(
+    ("url", "fast_model", "expected"),
+    [("http://llm.test/v1", "small", "dynamic"), ("http://llm.test/v1", "", "static"), ("", "small", "static")],
+)
+def test_a_fast_model_selects_tools_unless_a_cohort_says_otherwise(
+    settings: Settings, url: str, fast_model: str, expected: str
+) -> None:
+    settings.LLM_BASE_URL, settings.LLM_FAST_MODEL = url, fast_model
+    flag, cohort = FlagKey.SELECTION, build_cohort("all", "static", buckets=10_000)
+
+    assert Rollout().evaluate(flag, ANA).variant == expected
+    assert Rollout().evaluate(flag, ANA, is_on=False).variant == expected
+    assert Rollout({flag: [cohort]}).evaluate(flag, ANA).variant == "static"
 
 
 def test_master_switch_overrides_every_cohort() -> None:

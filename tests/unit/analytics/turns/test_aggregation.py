@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db import connection
 
 from analytics.events.models import OperationEvent
 from analytics.turns import aggregation
@@ -123,6 +124,27 @@ def test_turn_is_recounted_completely_when_events_are_added(write_event: WriteEv
 
     assert list_turns() == [(2, 1, 1)]
     assert Turn.objects.get().time == NOON - HOUR
+
+
+def test_sqlite_groups_and_joins_the_events_of_turns_that_go_on_by_indexes(write_event: WriteEvent) -> None:
+    if connection.vendor != "sqlite":
+        pytest.skip("by design: PostgreSQL hashes the rows")
+    plans: list[str] = []
+
+    def explain(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        if sql.strip().startswith("UPDATE turn_figures"):
+            plan = connection.connection.execute("EXPLAIN QUERY PLAN " + sql.replace("%%", "%"))
+            plans.append("\n".join(row[3] for row in plan))
+        return execute(sql, params, many, context)
+
+    write_event(NOON - HOUR, **TURN)
+    run_until_done()
+    write_event(NOON + MINUTE, **TURN)
+    with connection.execute_wrapper(explain):
+        run_until_done(NOON + MINUTE)
+
+    assert plans
+    assert all("SCAN turn_events USING INDEX" in plan and "SEARCH n USING" in plan for plan in plans)
 
 
 def test_long_turn_is_aggregated_over_its_last_hours(write_event: WriteEvent) -> None:
