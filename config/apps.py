@@ -2,7 +2,7 @@ from django.apps import AppConfig, apps
 from django.db.models.signals import post_migrate, pre_migrate
 
 from core.background import state_version
-from core.database import connections
+from core.database import column_cache, connections
 
 
 class WiringConfig(AppConfig):
@@ -19,5 +19,6 @@ class WiringConfig(AppConfig):
         pre_migrate.connect(state_version.remove_before_migrations, sender=last)
         post_migrate.connect(state_version.install, sender=last)
         connections.install_waiting()
+        column_cache.install()
         second_factor.connect()
         wiring.connect()

@@ -143,7 +143,8 @@ else:
                 "connection_class": LimitedConnection,
             },
             "connect_timeout": 5,  # seconds
-            "options": f"-c statement_timeout={DEFAULT_STATEMENT_TIMEOUT_MS}",
+            # To compile a statement takes longer than it saves: none of ours should run for seconds.
+            "options": f"-c statement_timeout={DEFAULT_STATEMENT_TIMEOUT_MS} -c jit=off",
         }
     )
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"

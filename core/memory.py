@@ -2,8 +2,12 @@
 
 import ctypes
 import gc
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+INTERVAL = 30.0  # seconds
+_next_return = 0.0
 
 
 def return_freed_memory() -> None:
@@ -16,11 +20,20 @@ def return_freed_memory() -> None:
         trim(0)
 
 
+def return_when_due() -> None:
+    """Give freed memory back every 30 seconds: a page of the console or a batch may have needed much for a moment."""
+    global _next_return
+    if time.monotonic() >= _next_return:
+        _next_return = time.monotonic() + INTERVAL
+        return_freed_memory()
+
+
 @contextmanager
 def pause_gc() -> Iterator[None]:
     """Turn off cyclic garbage collection in the whole process inside the block.
 
-    For blocks of a few seconds that create many objects and free few.
+    For blocks of a few seconds that create many objects and free most of them: the next collection goes through what is
+    left.
     """
     was_enabled = gc.isenabled()
     gc.disable()
@@ -28,8 +41,6 @@ def pause_gc() -> Iterator[None]:
         yield
     finally:
         if was_enabled:
-            # Together they move all objects to the oldest generation. Otherwise the next allocation would go through
-            # all those that the block created.
-            gc.freeze()
-            gc.unfreeze()
+            # Without gc.unfreeze: it would also free what was frozen before the fork (config/serve.py), and the next
+            # collection would write to all of it, so that each worker gets a copy.
             gc.enable()

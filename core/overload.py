@@ -7,12 +7,13 @@ callers turn into an error of their own. Each process counts for itself.
 
 import logging
 import time
-from collections import Counter
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from threading import Condition, Lock
 from typing import Any
+
+from core.records import record
 
 log = logging.getLogger(__name__)
 
@@ -152,7 +153,11 @@ class CircuitBreaker:
         elif not attempt.failed and self.rules.failure_share == 1:
             self._counts.clear()
         else:
-            self._counts.setdefault(int(self.clock()), CallCounts()).add(attempt.caller, failed=attempt.failed)
+            second = int(self.clock())
+            counts = self._counts.get(second)
+            if counts is None:
+                counts = self._counts[second] = CallCounts()
+            counts.add(attempt.caller, failed=attempt.failed)
             if self._probe_at is None or self._open_for is not None:
                 self._open_if_failing(attempt)
 
@@ -191,10 +196,14 @@ class CircuitBreaker:
 
     def _sum_counts(self) -> Counts:
         oldest = int(self.clock()) - self.rules.window
-        for second in [second for second in self._counts if second <= oldest]:
-            del self._counts[second]
-        counts = self._counts.values()
-        return sum(each.calls for each in counts), sum(each.failures for each in counts)
+        calls = failures = 0
+        for second, counts in list(self._counts.items()):
+            if second <= oldest:
+                del self._counts[second]
+            else:
+                calls += counts.calls
+                failures += counts.failures
+        return calls, failures
 
 
 class InFlightCalls:
@@ -205,7 +214,7 @@ class InFlightCalls:
     """
 
     def __init__(self) -> None:
-        self._counts: Counter[Caller] = Counter()
+        self._counts: dict[Caller, int] = {}
         self._total = 0
         self._last_caller: Caller = None
         self._shared_until = 0.0
@@ -218,9 +227,10 @@ class InFlightCalls:
             if self._last_caller not in (None, caller):
                 self._shared_until = time.monotonic() + SHARED_SECONDS
             self._last_caller = caller
-            if not self._changed.wait_for(lambda: self._may_enter(caller, limit), timeout=seconds):
+            may_enter = self._may_enter(caller, limit)
+            if not may_enter and not self._changed.wait_for(lambda: self._may_enter(caller, limit), timeout=seconds):
                 raise Overloaded("as many calls as it may have at a time")
-            self._counts[caller] += 1
+            self._counts[caller] = self._counts.get(caller, 0) + 1
             self._total += 1
         try:
             yield
@@ -234,7 +244,7 @@ class InFlightCalls:
 
     def _may_enter(self, caller: Caller, limit: int) -> bool:
         share = limit // 2 if time.monotonic() < self._shared_until else limit - 1
-        return self._total < limit and self._counts[caller] < max(share, 1)
+        return self._total < limit and self._counts.get(caller, 0) < max(share, 1)
 
 
 class ServiceGuard:
@@ -294,7 +304,7 @@ def clear_guards() -> None:
     _guards.clear()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RateLimitDecision:
     """Whether a request is allowed, how many more are allowed immediately, and the seconds to wait if it is not."""
 

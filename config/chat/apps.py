@@ -2,7 +2,7 @@ import warnings
 
 from django.apps import AppConfig
 
-from core.database import connections
+from core.database import column_cache, connections
 
 
 class ChatWiringConfig(AppConfig):
@@ -16,5 +16,6 @@ class ChatWiringConfig(AppConfig):
 
         second_factor.connect()
         connections.install_waiting()
+        column_cache.install()
         # Static files: WhiteNoise sends them from synchronous iterators. They are small.
         warnings.filterwarnings("ignore", message="StreamingHttpResponse must consume synchronous iterators")

@@ -173,13 +173,14 @@ def join_background_threads(*, until: float = math.inf) -> None:
 
 
 def _run(name: str, work: Callable[[], object]) -> None:
-    close_old_connections()
     try:
-        work()
-    except Exception as error:
-        log.error("background.failed name=%s\n%s", name, logs.format_safely(error))
-    finally:
         close_old_connections()
+        try:
+            work()
+        finally:
+            close_old_connections()
+    except Exception as error:  # any error, also of a connection that cannot be closed: nobody else sees it
+        log.error("background.failed name=%s\n%s", name, logs.format_safely(error))
 
 
 class PolledQuery:

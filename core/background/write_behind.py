@@ -8,9 +8,9 @@ import os
 import threading
 import time
 from collections import OrderedDict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import datetime, timedelta
-from itertools import islice
 from multiprocessing.util import Finalize
 from typing import Any, Generic, TypeVar
 
@@ -27,6 +27,7 @@ INTERVAL = 0.06  # seconds between two writes
 PATIENCE = 0.03
 WRITE_SECONDS = 10  # in which the database takes a batch, else its connection is given up
 EXIT_SECONDS = 5  # for what waits when the process ends
+FAILURE_SECONDS = 1.0  # after an error such as that of a disk which cannot be read, before the next try
 MAX_RECENT_KEYS = 50_000
 # The last one is that of a PostgreSQL which only reads, such as one that is about to take over from another.
 DATABASE_DOWN_ERRORS = (OperationalError, InterfaceError, InternalError)
@@ -109,10 +110,13 @@ class WriteBehindBuffer(Generic[Item]):
                     self._is_failing = False
                 self._finish_batch()
 
-    def spool(self) -> None:
-        """Move to disk what waits for a write that takes long or fails. Does nothing without a spool."""
+    def spool(self, *, is_late: bool = False) -> None:
+        """Move to disk what waits for a write that takes long or fails. Does nothing without a spool.
+
+        `is_late` says that the thread that writes has not come to the queued items yet, such as for another buffer.
+        """
         with self._lock:
-            if self._spool is not None and (self._batch or self._spool):
+            if self._spool is not None and (self._batch or self._spool or (is_late and self._items)):
                 self._move_to_disk(self._spool)
 
     def adopt(self) -> None:
@@ -191,7 +195,7 @@ class WriteBehindBuffer(Generic[Item]):
             if self._batch:
                 self._batch_end = spool.append(self._batch)
                 self._batch = []
-            while items := list(islice(self._items, self.batch_size)):
+            while items := self._peek_at_items():
                 spool.append(items)
                 for _ in items:
                     self._items.popleft()
@@ -201,6 +205,10 @@ class WriteBehindBuffer(Generic[Item]):
                 log.error("%s.spool_failed queued=%d\n%s", self.name, len(self), logs.format_safely(error))
         else:
             self._is_spool_failing = self.is_full = False
+
+    def _peek_at_items(self) -> list[Item]:
+        """Return the next items without taking them. Others are queued meanwhile, which an iterator does not stand."""
+        return [self._items[at] for at in range(min(self.batch_size, len(self._items)))]
 
     def _count_lost(self, count: int, error: Exception) -> None:
         self.lost += count
@@ -280,24 +288,32 @@ class _Threads:
             if self._is_idle.is_set():
                 self._is_idle.clear()
                 self._begins.set()
-            self._is_idle.wait(PATIENCE)
-            for buffer in _buffers:
-                buffer.spool()
-                buffer.report()
+            is_late = not self._is_idle.wait(PATIENCE)
+            with _survive_errors():
+                for buffer in _buffers:
+                    buffer.spool(is_late=is_late)
+                    buffer.report()
             if any(_buffers) or not self._is_idle.is_set():
                 self._is_needed.set()
 
     def _write(self) -> None:
         while self._begins.wait():
             self._begins.clear()
-            try:
+            with _survive_errors():
                 with limit_waits(time.monotonic() + WRITE_SECONDS):
                     flush_all()
                 close_old_connections()  # give the pooled connection back until the next write
-            except Exception as error:  # any error: the thread must go on
-                log.error("write_behind.failed\n%s", logs.format_safely(error))
-                time.sleep(1)  # such as a disk that cannot be read: not at each try
             self._is_idle.set()
+
+
+@contextmanager
+def _survive_errors() -> Iterator[None]:
+    """Log any error of a thread's step, and wait a little: without its threads, a process writes nothing any more."""
+    try:
+        yield
+    except Exception as error:
+        log.error("write_behind.failed\n%s", logs.format_safely(error))
+        time.sleep(FAILURE_SECONDS)
 
 
 def _wake_thread() -> None:

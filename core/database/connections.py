@@ -1,8 +1,12 @@
-"""Connections to PostgreSQL and SQLite: timeouts and the pool.
+"""Connections to PostgreSQL and SQLite: timeouts, prepared statements and the pool.
 
 PostgreSQL ends a slow statement itself (`statement_timeout`). A server that is paused, or behind a network that
 swallows packets, ends nothing: it keeps the connection and sends nothing. So the client has a limit as well. It is a
 second longer than the server's, whose error says more.
+
+A call that reads sends the same few statements again and again. PostgreSQL keeps them prepared: a read then takes it
+half the time. The parameters are sent beside such a statement. Others have them in their text, because not all SQL can
+do without, and because a plan for all parameters may be a bad one for a report.
 
 SQLite's own handler tries less and less often: up to 100 ms apart. Under load, newcomers take the lock in between, and
 an early waiter may see its deadline pass. So we try ourselves, often. Only one thread of a process does: each try takes
@@ -14,12 +18,14 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, TypeVar
 
 import psycopg
 from django.conf import settings
 from django.db import OperationalError, connection
 from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.backends.postgresql.base import ServerBindingCursor
 from django.db.backends.signals import connection_created
 from psycopg.abc import PQGen
 from psycopg.rows import Row
@@ -28,20 +34,44 @@ from core.database.deadlines import get_wait_until
 
 T = TypeVar("T")
 GRACE_SECONDS = 1.0
+PREPARE_AFTER = 5  # runs of a statement on a connection
 PAUSE_SECONDS = (0.001, 0.003)  # between two tries; random, so that waiters do not keep in step
 BEGIN = "BEGIN IMMEDIATE"
 WRITES = ("UPDATE ", "INSERT ", "DELETE ")  # which take the lock themselves outside a transaction
+_prepares: ContextVar[bool] = ContextVar("prepares", default=False)
 _line = threading.Lock()  # of the threads of this process that wait; its holder tries
 
 
+class prepare_statements:  # noqa: N801 - a context manager, as limit_waits
+    """Let PostgreSQL keep the statements that are run often. Their SQL gives a type to parameters that have none."""
+
+    __slots__ = ("_token",)
+
+    def __enter__(self) -> None:
+        self._token = _prepares.set(True)
+
+    def __exit__(self, *_: object) -> None:
+        _prepares.reset(self._token)
+
+
 class LimitedConnection(psycopg.Connection[Row]):
-    """A connection that closes and raises OperationalError if the server does not respond in time."""
+    """A connection that closes and raises OperationalError if the server does not respond in time.
+
+    It does the same if the type of a column has changed since a statement was prepared, as the server then refuses it.
+    """
 
     default_seconds = 30.0  # the settings put their statement timeout here
 
     def set_autocommit(self, value: bool) -> None:
         if value != self.autocommit:  # Django sets it each time it takes a connection from the pool
             super().set_autocommit(value)
+
+    def cursor(self, name: str = "", **options: Any) -> Any:
+        if name or not _prepares.get():
+            self.prepare_threshold = None  # psycopg would remember the text of each statement, with all its values
+            return super().cursor(name, **options)
+        self.prepare_threshold = PREPARE_AFTER
+        return ServerBindingCursor(self, row_factory=self.row_factory)  # type: ignore[call-arg]
 
     def wait(self, gen: PQGen[T], interval: float = 0.1, timeout: float | None = None) -> T:
         try:
@@ -50,6 +80,11 @@ class LimitedConnection(psycopg.Connection[Row]):
             if error.sqlstate is None:  # not the server's: the connection was lost, or an answer may still come
                 self.pgconn.finish()
             raise
+        except psycopg.errors.FeatureNotSupported as error:
+            if not _prepares.get():
+                raise
+            self.pgconn.finish()
+            raise psycopg.OperationalError(str(error)) from error
 
     def _get_limit(self) -> float:
         until = get_wait_until()

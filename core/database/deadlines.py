@@ -4,10 +4,11 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from typing import Any
 
 from django.db import connection
+
+from core.records import record
 
 _wait_until: ContextVar[float | None] = ContextVar("wait_until", default=None)
 Statement = tuple[str, Sequence[Any]]  # SQL and its parameters
@@ -26,6 +27,22 @@ class limit_waits:  # noqa: N801 - a context manager; a generator would take thr
 
     def __exit__(self, *_: object) -> None:
         _wait_until.reset(self._token)
+
+
+class _wrap_queries:  # noqa: N801 - a context manager, as Django's execute_wrapper in a quarter of the time
+    """Call a function around each query of a connection."""
+
+    __slots__ = ("_wrapper", "_wrappers")
+
+    def __init__(self, wrappers: list[Any], wrapper: Callable[..., Any]) -> None:
+        self._wrappers = wrappers
+        self._wrapper = wrapper
+
+    def __enter__(self) -> None:
+        self._wrappers.append(self._wrapper)
+
+    def __exit__(self, *_: object) -> None:
+        self._wrappers.pop()
 
 
 def get_wait_until() -> float | None:
@@ -56,7 +73,7 @@ class DeadlineExceeded(Exception):
     """The call exceeded its time limit."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Deadline:
     """A point in time on the monotonic clock, in seconds."""
 
@@ -88,7 +105,7 @@ class Deadline:
 
     def enforce(self) -> AbstractContextManager[None]:
         """Raise DeadlineExceeded for any database query that starts after the deadline."""
-        return connection.execute_wrapper(self._check_before_query)
+        return _wrap_queries(connection.execute_wrappers, self._check_before_query)
 
     def _check_before_query(self, execute: Callable[..., Any], sql: Any, params: Any, many: bool, context: Any) -> Any:
         self.get_remaining_ms()

@@ -20,6 +20,7 @@ from core.http.connection_pool import AnswerHead, ConnectionPool, Origin
 from core.http.errors import Abort, BrokenAnswer, OutgoingError, TimedOut, TooLarge, TooManyRedirects
 from core.http.network import Exchange, GuardedStream
 from core.http.ssrf import Networks
+from core.records import record
 
 CONNECT_SECONDS = 2.0  # to wait for a place, then to resolve and connect, and again for the TLS handshake
 READ_SECONDS = 10.0  # between two chunks of a response; the deadline limits the whole call
@@ -29,7 +30,7 @@ MAX_REDIRECTS = 5
 MAX_BYTES = 1_000_000
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@record(repr=False)
 class OpenAnswer:
     """An answer whose body is unread: its head, and the chunks of the body as they arrive."""
 
@@ -92,7 +93,7 @@ class ResponseStream:
     limit_silence: Callable[[float], None]
 
 
-@dataclass(frozen=True, slots=True, repr=False)  # no repr: a response must not end up in logs
+@record(repr=False)  # no repr: a response must not end up in logs
 class Response:
     """A response with any status: the final URL, lower-case headers, and the decompressed body.
 

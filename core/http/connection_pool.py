@@ -8,13 +8,13 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
 from core.http.errors import BadRequest, BrokenAnswer, TimedOut
 from core.http.network import Exchange, GuardedStream, SendingFailed
+from core.records import record
 
 IDLE_SECONDS = 15.0  # how long an idle connection stays open
 READ_BYTES = 65_536
@@ -36,7 +36,7 @@ class Origin(NamedTuple):
     port: int
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@record(repr=False)
 class AnswerHead:
     """The status and the headers of an answer: names in lower case, several values of one joined by commas."""
 

@@ -2,13 +2,13 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 
 import httpx2
 
 from core.http.connection_pool import AnswerHead, Origin
 from core.http.errors import BadRequest, BadUrl
+from core.records import record
 
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})  # not CONNECT, which is a tunnel
 SAFE_METHODS = frozenset({"GET", "HEAD"})
@@ -45,7 +45,7 @@ _PLAIN_URL = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@record(repr=False)
 class TargetUrl:
     """A URL as it is sent: where to connect, the header Host, and the path with the query."""
 
@@ -55,7 +55,7 @@ class TargetUrl:
     target: bytes
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@record(repr=False)
 class Hop:
     """One request. Header names are in lower case."""
 

@@ -16,6 +16,7 @@ _WIDER_ENCODINGS = {
     "gbk": "gb18030",
     "euc_kr": "cp949",
 }
+_SAME_ASCII = frozenset({"", "utf-8", "utf8", "us-ascii", "iso-8859-1"})  # by which ASCII is what it is anyway
 _FALLBACK = "cp1252"
 _BYTE_ORDER_MARKS = [  # the longer ones first: that of UTF-32 begins with that of UTF-16
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -62,6 +63,8 @@ def decode(body: bytes, charset: str = "", declared: str = "") -> DecodedText:
     which the document says, else UTF-8. Bytes that are not UTF-8 are read as windows-1252, unless most of the letters
     beyond ASCII are UTF-8. Bytes that have no meaning are replaced by U+FFFD.
     """
+    if body.isascii() and b"\0" not in body and charset.lower() in _SAME_ASCII and declared.lower() in _SAME_ASCII:
+        return DecodedText(body.decode())
     for mark, codec in _BYTE_ORDER_MARKS:
         if body.startswith(mark):
             return _decode_as(body, codec)

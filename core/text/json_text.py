@@ -25,6 +25,7 @@ _LONG_NUMBER_BYTES = re.compile(rb"\d{19}")
 _PLAIN_TYPES = frozenset([str, int, bool, type(None)])
 _MAX_SAFE_INTEGER = 2**53 - 1
 _MIN_EXPONENT_FLOAT = 1e16  # from here on Python writes the shortest digits with an exponent
+_COMPACT_BYTES = 4_000  # of a text that is read twice as fast if it is compact
 _PLAIN_PARTS_DEPTH = 4  # how deep plain parts of other values are looked for: each level walks the value once more
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"?|[\[\]{},]|[^\s"\[\]{},:]+')
 
@@ -67,6 +68,8 @@ def parse(raw: bytes, limits: Limits = REQUEST_LIMITS) -> Any:
 
     Raises NotStrictJSON, and no other error, for any bytes.
     """
+    if len(raw) <= _COMPACT_BYTES and (compact := _parse_compact(raw)) is not None:
+        return compact
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError:
@@ -83,6 +86,20 @@ def parse(raw: bytes, limits: Limits = REQUEST_LIMITS) -> Any:
     if openings > MAX_DEPTH or openings + text.count(",") >= limits.values or "\\u" in text:
         check_value(value, limits)
     return value
+
+
+def _parse_compact(raw: bytes) -> Any:
+    """Return the value of a short text if it is what orjson writes for the value; None for any other text.
+
+    Such a text has no key twice, no constant that is not JSON and no number that is read as another one.
+    """
+    if b"\\u" in raw or raw.count(b"{") + raw.count(b"[") > MAX_DEPTH or _LONG_NUMBER_BYTES.search(raw):
+        return None
+    try:
+        value = orjson.loads(raw)
+    except orjson.JSONDecodeError:
+        return None
+    return value if orjson.dumps(value) == raw else None
 
 
 def check_value(root: Any, limits: Limits = REQUEST_LIMITS) -> None:

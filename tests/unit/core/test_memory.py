@@ -26,3 +26,15 @@ def test_pause_gc_disables_the_collector_and_restores_it(enabled: bool) -> None:
         assert gc.isenabled() is enabled
     finally:
         (gc.enable if before else gc.disable)()
+
+
+def test_pause_gc_leaves_frozen_what_was_frozen_before_the_fork() -> None:
+    was_frozen = gc.get_freeze_count() > 0
+    gc.freeze()
+    try:
+        with memory.pause_gc():
+            pass
+        assert gc.get_freeze_count() > 0
+    finally:
+        if not was_frozen:
+            gc.unfreeze()

@@ -193,3 +193,19 @@ def test_release_is_loaded_as_soon_as_memory_was_refreshed(monkeypatch: pytest.M
         end.set()
         poller._has_refreshed.set()
         thread.join()
+
+
+def test_work_in_the_background_only_logs_that_its_connection_cannot_be_closed(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def work() -> None:
+        calls.append("work")
+        monkeypatch.setattr(poller, "close_old_connections", fail)
+
+    monkeypatch.setattr(poller, "close_old_connections", lambda: None)
+    calls.clear()
+
+    poller.run_in_background("import", work).join()
+
+    assert calls == ["work", "broken"]
+    assert "background.failed name=import" in caplog.text

@@ -1,7 +1,11 @@
+import gc
 import logging
 import threading
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from itertools import islice
 from multiprocessing import get_context
 from pathlib import Path
 from queue import Queue
@@ -41,7 +45,7 @@ def _no_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(write_behind, "_wake_thread", lambda: None)
 
 
-def put_all(buffer: WriteBehindBuffer[int], items: range) -> None:
+def put_all(buffer: WriteBehindBuffer[int], items: Iterable[int]) -> None:
     for item in items:
         buffer.put(item)
 
@@ -145,14 +149,25 @@ def test_discard_drops_queued_items(table: FakeTable) -> None:
 
 
 @pytest.fixture
-def finalizers(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """Let the thread start as in a server, and return what it registers for the end of the process."""
+def finalizers(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Any]]:
+    """Let the threads start as in a server, and return what they register for the end of the process.
+
+    They end with the test: else they could take what later tests put into the buffers of this process.
+    """
     registered: list[Any] = []
     monkeypatch.setattr(write_behind, "_wake_thread", wake_thread)
     monkeypatch.setattr(write_behind, "_threads", None)
     monkeypatch.setattr(write_behind, "INTERVAL", 0.01)
     monkeypatch.setattr(write_behind, "Finalize", lambda _, call, exitpriority: registered.append((call, exitpriority)))
-    return registered
+    before = threading.enumerate()
+    yield registered
+    if write_behind._threads is not None:
+        for event in (write_behind._threads._is_needed, write_behind._threads._begins):
+            monkeypatch.setattr(event, "wait", lambda: False)
+            event.set()
+        for thread in threading.enumerate():
+            if thread not in before:
+                thread.join(20)
 
 
 def test_one_thread_writes_the_items_of_all_buffers(finalizers: list[Any]) -> None:
@@ -278,6 +293,43 @@ def test_items_whose_write_takes_long_are_on_disk_until_it_ends(slow_table: Slow
     assert (slow_table.numbers, buffer.lost) == (list(range(5)), 0)
 
 
+@contextmanager
+def queue_at_any_moment(buffer: WriteBehindBuffer[int], items: Iterator[int]) -> Iterator[None]:
+    """Queue items wherever Python may switch to another thread inside a statement: where it collects garbage."""
+
+    def queue(phase: str, _: Any) -> None:
+        if phase == "start":
+            put_all(buffer, islice(items, 1))
+
+    threshold = gc.get_threshold()
+    gc.callbacks.append(queue)
+    gc.set_threshold(1)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*threshold)
+        gc.callbacks.remove(queue)
+
+
+def test_items_are_queued_while_others_are_moved_to_disk(slow_table: SlowTable) -> None:
+    buffer = slow_table.build_buffer(capacity=1_000)
+    slow_table.may_end.clear()
+    put_all(buffer, range(10))
+    with ThreadPoolExecutor(1) as pool:
+        flushing = pool.submit(buffer.flush)
+        try:
+            assert slow_table.began.wait(5)
+            with queue_at_any_moment(buffer, iter(range(10, 500))):
+                buffer.spool()
+        finally:
+            slow_table.may_end.set()
+        flushing.result()
+    buffer.flush()
+
+    assert len(slow_table.numbers) > 10
+    assert (slow_table.numbers, buffer.lost) == (list(range(len(slow_table.numbers))), 0)
+
+
 def test_items_go_to_no_disk_if_the_database_takes_them_in_time(slow_table: SlowTable, tmp_path: Path) -> None:
     buffer = slow_table.build_buffer()
     for number in range(3):
@@ -391,6 +443,49 @@ def test_thread_moves_items_to_disk_while_a_write_takes_long(
     buffer = slow_table.build_buffer()
     slow_table.may_end.clear()
     put_all(buffer, range(5))
-    eventually(lambda: [path.read_text() for path in tmp_path.iterdir()] == ["0\n1\n2\n3\n4\n"], within=10)
+    # Hidden files are still being written, and renamed then.
+    eventually(lambda: [path.read_text() for path in tmp_path.glob("[!.]*")] == ["0\n1\n2\n3\n4\n"])
     slow_table.may_end.set()
-    eventually(lambda: slow_table.numbers == list(range(5)) and not list(tmp_path.iterdir()), within=10)
+    eventually(lambda: slow_table.numbers == list(range(5)) and not list(tmp_path.iterdir()))
+
+
+def test_thread_moves_items_to_disk_while_another_buffer_is_written(
+    slow_table: SlowTable, finalizers: list[Any], tmp_path: Path
+) -> None:
+    began, may_end = threading.Event(), threading.Event()
+
+    def write_slowly(_: list[int]) -> None:
+        began.set()
+        assert may_end.wait(60)
+
+    other, buffer = WriteBehindBuffer[int]("other", write_slowly, capacity=10), slow_table.build_buffer()
+    other.put(1)
+    assert began.wait(60)
+    put_all(buffer, range(3))
+
+    try:
+        eventually(lambda: [path.read_text() for path in tmp_path.glob("[!.]*")] == ["0\n1\n2\n"], within=10)
+    finally:
+        may_end.set()
+    eventually(lambda: slow_table.numbers == [0, 1, 2] and not list(tmp_path.iterdir()))
+
+
+def test_threads_go_on_after_an_error(
+    finalizers: list[Any], caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(write_behind, "FAILURE_SECONDS", 0.0)
+    written: Queue[list[int]] = Queue()
+    failures = [RuntimeError("of a step")]
+
+    def report() -> None:
+        if failures:
+            raise failures.pop()
+
+    buffer = WriteBehindBuffer[int]("numbers", written.put, capacity=10, report=report)
+    buffer.put(1)
+    assert written.get(timeout=5) == [1]
+    eventually(lambda: not failures, what="the error")
+    buffer.put(2)
+
+    assert written.get(timeout=5) == [2]
+    assert [each.partition("\n")[0] for each in caplog.messages] == ["write_behind.failed"]

@@ -64,8 +64,8 @@ def test_unresponsive_address_leaves_time_for_the_next(
         call("http://a.test/", milliseconds=60_000)
 
     assert [address for address, _ in attempts] == ["2606:4700:4700::1111", "1.1.1.1"]
-    assert attempts[0][1] == pytest.approx(1, abs=0.2)  # half of the two seconds for both
-    assert attempts[1][1] == pytest.approx(2, abs=0.2)  # the remaining time
+    assert attempts[0][1] == pytest.approx(1, abs=0.4)  # half of the two seconds for both
+    assert attempts[1][1] == pytest.approx(2, abs=0.4)  # the remaining time
 
 
 def test_next_address_is_tried_when_one_refuses(
@@ -264,7 +264,7 @@ def test_server_without_tls_is_not_trusted(serve: StartServer, call: SendRequest
     server = serve(greeting=b"220 mail.test ESMTP\r\n")
 
     with pytest.raises(Untrusted):
-        call(server.url(scheme="https"), milliseconds=500)
+        call(server.url(scheme="https"), milliseconds=20_000)
 
 
 def test_missing_tls_handshake_ends_at_the_deadline(call: SendRequest, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -33,9 +33,9 @@ def test_loads_parses_or_refuses_any_bytes(raw: bytes) -> None:
     json.dumps(value, allow_nan=False, ensure_ascii=False).encode()
 
 
-@given(ORDINARY_JSON, st.booleans())
-def test_loads_parses_ordinary_json(value: Any, ascii_only: bool) -> None:
-    raw = json.dumps(value, ensure_ascii=ascii_only).encode()
+@given(ORDINARY_JSON, st.booleans(), st.sampled_from([None, (",", ":")]))
+def test_loads_parses_ordinary_json(value: Any, ascii_only: bool, separators: tuple[str, str] | None) -> None:
+    raw = json.dumps(value, ensure_ascii=ascii_only, separators=separators).encode()
 
     assert json.dumps(parse(raw)) == json.dumps(value)
 
@@ -73,6 +73,7 @@ def test_loads_refuses_every_proper_prefix_of_an_object(value: Any) -> None:
             for raw in (b"9223372036854775808", b"-9223372036854775808", b"[18446744073709551616]")
         ),
         (b'{"a": 1, "a": 1}', "duplicate_key"),
+        (b'{"a":1,"a":1}', "duplicate_key"),
         (b'{"a": {"b": [{"c": 1, "c": 2}]}}', "duplicate_key"),
         (b'{"a": 1, "\\u0061": 2}', "duplicate_key"),  # the same key with an escape
         (build_nested_lists(100_000), "too_deep"),
