@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 
+from core import memory
 from core.handler_contract import EmbeddedUpstream
 from core.manifest import AuditKind, Job, Manifest, PollerThread, WatchedModel
 from gateway import builtin_ops
@@ -46,6 +47,7 @@ MANIFEST = Manifest(
             key_verification.save_last_used,
             runner.check_when_due,
             late_jobs.check_when_due,
+            memory.return_when_due,
         ],
     },
     audit_kinds={

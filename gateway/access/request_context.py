@@ -6,7 +6,7 @@ The headers are trusted because the client's API key authenticates the request.
 import random
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
@@ -17,6 +17,7 @@ from analytics.events.models import OperationEvent
 from analytics.rollout import assignment
 from analytics.rollout.assignment import Routing
 from analytics.rollout.evaluation import EvaluationContext, Trait
+from core.records import record
 from core.server.environ import REPEATED_HEADERS
 from core.text import english
 from gateway.access import release_routing
@@ -38,7 +39,7 @@ _AGENT = "HTTP_GATEWAY_AGENT"
 _OUR_HEADERS = ("HTTP_GATEWAY_", "HTTP_AUTHORIZATION", "HTTP_IDEMPOTENCY_KEY", "HTTP_MCP_")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class UserContext:
     """What the end user is looking at (the Gateway-Context header, an RFC 9651 dictionary)."""
 
@@ -48,7 +49,7 @@ class UserContext:
     entity_id: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Caller:
     """The identity of one request. Nothing in the body can change it."""
 

@@ -15,11 +15,13 @@ from gateway.contracts.envelopes import Envelope, Trace
 from gateway.contracts.errors import InternalError
 from registry.catalog import cache
 from registry.catalog.model import Catalog, CatalogOp
-from registry.help import op_names
+from registry.help import discovery_pages, op_names
 from registry.help.answers import HelpAnswer, build_answer
 from registry.help.op_names import OpToolNames
+from registry.models import ROOT
+from registry.snapshot.copy_kinds import AGENTS_PATH
 
-TOOL_SURFACES = frozenset((Surface.DISCOVERY, Surface.LEGACY))
+TOOL_SURFACES = frozenset((Surface.DISCOVERY, Surface.LEGACY, Surface.NATIVE))
 MCP = "mcp"  # the source of a call whose tools are those of the caller's surface
 UTILITY = "utility"  # the category of ops about the product
 _VALUES = frozenset(("args", "applied_defaults"))  # of the caller, not texts of the gateway
@@ -57,8 +59,8 @@ def name_ops_in_help(answer: HelpAnswer, names: Mapping[str, str]) -> HelpAnswer
     return build_answer(body, answer.path, answer.result_count, op_kind=answer.op_kind, found_paths=answer.found_paths)
 
 
-def name_ops_in_envelope(envelope: Envelope, catalog: Catalog, names: Mapping[str, str]) -> Envelope:
-    """Return an envelope with tool names. `op` stays the canonical op.
+def name_ops_in_envelope(envelope: Envelope, catalog: Catalog, names: Mapping[str, str], *, surface: str) -> Envelope:
+    """Return an envelope with tool names. `op` stays the canonical op. A `help_path` is one of the surface.
 
     A result stays as it is but for its message: the rest are rows, or texts of a service. Only the ops that explain the
     product, without any rows, return texts throughout.
@@ -67,6 +69,10 @@ def name_ops_in_envelope(envelope: Envelope, catalog: Catalog, names: Mapping[st
     for part in ("error", "meta"):
         if part in named:
             named[part] = op_names.replace_paths_in_values(named[part], names, kept=_VALUES)
+    if surface in TOOL_SURFACES and "error" in named:
+        path = named["error"]["help_path"]
+        if path in catalog.groups or path == AGENTS_PATH:
+            named["error"]["help_path"] = _find_tool_of_group(path, catalog, surface)
     if (result := envelope.get("result")) is not None:
         named["result"] = _name_ops_in_result(result, catalog.ops.get(envelope["op"] or ""), names)
     return cast(Envelope, named)
@@ -81,7 +87,8 @@ def name_ops_in_failure(envelope: Envelope, caller: Caller | None, trace: Trace)
         return envelope
     try:
         catalog = release_routing.get_catalog(caller.routing)
-        return name_ops_in_envelope(envelope, catalog, get_tool_names(caller, trace, catalog))
+        names = get_tool_names(caller, trace, catalog)
+        return name_ops_in_envelope(envelope, catalog, names, surface=caller.routing.surface)
     except (InternalError, cache.NoLiveRelease):
         return envelope
 
@@ -91,17 +98,26 @@ def name_ops_in_entries(results: list[dict[str, Any]], caller: Caller, trace: Tr
     if not _shows_tools(caller, trace):
         return results
     catalog = release_routing.get_catalog(caller.routing)
-    names = get_tool_names(caller, trace, catalog)
+    names, surface = get_tool_names(caller, trace, catalog), caller.routing.surface
     return [
-        result if result.get("type") == "help" else _name_ops_in_entry(result, catalog, names) for result in results
+        result if result.get("type") == "help" else _name_ops_in_entry(result, catalog, names, surface)
+        for result in results
     ]
 
 
-def _name_ops_in_entry(result: dict[str, Any], catalog: Catalog, names: Mapping[str, str]) -> dict[str, Any]:
-    named = cast(dict[str, Any], name_ops_in_envelope(cast(Envelope, {"op": None, **result}), catalog, names))
+def _name_ops_in_entry(
+    result: dict[str, Any], catalog: Catalog, names: Mapping[str, str], surface: str
+) -> dict[str, Any]:
+    envelope = cast(Envelope, {"op": None, **result})
+    named = cast(dict[str, Any], name_ops_in_envelope(envelope, catalog, names, surface=surface))
     if "items" in result:  # of a loop: an envelope a row
-        named["items"] = [_name_ops_in_entry(each, catalog, names) for each in result["items"]]
+        named["items"] = [_name_ops_in_entry(each, catalog, names, surface) for each in result["items"]]
     return named
+
+
+def _find_tool_of_group(path: str, catalog: Catalog, surface: str) -> str:
+    """Return the tool that tells of a group's ops. Where no tool does, it is the root, as if no op was known."""
+    return discovery_pages.find_discovery_tool(catalog, path) if surface == Surface.DISCOVERY else ROOT
 
 
 def _name_ops_in_result(result: dict[str, Any], op: CatalogOp | None, names: Mapping[str, str]) -> dict[str, Any]:

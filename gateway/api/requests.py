@@ -53,7 +53,7 @@ def check_size(request: HttpRequest, max_bytes: int) -> None:
 def read_json_object(request: HttpRequest) -> dict[str, Any]:
     """Return the JSON object in a request's body. Raises InvalidRequestError: 415 for the media type, else 400."""
     _check_media_type(request)
-    raw = request.body
+    raw = request.read()  # Django's `body` checks the length again, and keeps what nobody else reads
     check_complete(request, len(raw))
     if not raw:
         raise InvalidRequestError(

@@ -16,7 +16,10 @@ MAX_TEXT_LENGTH = 60  # characters; a longer text is not a date
 DATE_FORMATS = frozenset(("date", "date-time", "iso-date-time", "iso-date-or-date-time"))
 _DAY_FORMATS = frozenset(("date", "iso-date-or-date-time"))
 TIME_FORMATS = DATE_FORMATS - {"date"}
-START_OF_WORK = 9  # the hour of a day that was sent without a time, where a time is required
+MOMENT_FORMATS = TIME_FORMATS - _DAY_FORMATS  # which require a time
+# The time of a day that was sent without one, where a time is required: of a range, its ends; of a deadline, the day.
+START_OF_WORK, START_OF_DAY, END_OF_DAY = time(9), time(0), time(23, 59)
+DEADLINE = "due"  # how the names of deadlines begin
 
 _NUMERIC_DATE = re.compile(r"[0-9]{1,4}([/.-])[0-9]{1,2}\1[0-9]{1,4}\b.{0,40}")
 _TIME_OF_DAY = re.compile(r"(?:at )?(?:[0-9]{1,2}(?::[0-9]{2}){1,2}(?: ?[ap]\.?m\.?)?|[0-9]{1,2} ?[ap]\.?m\.?|noon)")
@@ -86,11 +89,32 @@ def find_date(value: Any, format: str, *, now: datetime, name: str = "") -> str 
     `now` is in the user's time zone. In formats that allow local times, the result is one. `name` is that of the
     argument: "next week" is its first day for due_after, and its last for due_before.
     """
+    found = _find(value, now, name)
+    return _write(found[0], format, has_time=found[1], now=now, time_of_day=_choose_time(name)) if found else None
+
+
+def find_day_at(value: Any, time_of_day: time, format: str, *, now: datetime, name: str = "") -> str | None:
+    """Return the day of a value that has no time, at a time of day; None if it has a time or is no date."""
+    found = _find(value, now, name)
+    if found is None or found[1]:
+        return None
+    return _write(found[0], format, has_time=False, now=now, time_of_day=time_of_day)
+
+
+def _find(value: Any, now: datetime, name: str) -> tuple[datetime, bool] | None:
+    """Return the day and time that a value means, and whether it has a time; None if it is not a date."""
     try:
-        found = _read_epoch(value) or _read_text(value, now, periods.get_range_end(name))
+        return _read_epoch(value) or _read_text(value, now, periods.get_range_end(name))
     except (ValueError, OverflowError):  # a year that no datetime has
         return None
-    return _write(found[0], format, has_time=found[1], now=now) if found else None
+
+
+def _choose_time(name: str) -> time:
+    """Return the time of day that a day without a time has in an argument of this name."""
+    end = periods.get_range_end(name)
+    if end == periods.START:
+        return START_OF_DAY
+    return END_OF_DAY if end == periods.END or name.startswith(DEADLINE) else START_OF_WORK
 
 
 def read_offset(value: Any) -> relativedelta | None:
@@ -252,11 +276,11 @@ def _get_calendar() -> Any:
     return parsedatetime.Calendar(parsedatetime.Constants(usePyICU=False), version=parsedatetime.VERSION_CONTEXT_STYLE)
 
 
-def _write(moment: datetime, format: str, *, has_time: bool, now: datetime) -> str:
+def _write(moment: datetime, format: str, *, has_time: bool, now: datetime, time_of_day: time = START_OF_WORK) -> str:
     if format == "date" or (not has_time and format == "iso-date-or-date-time"):
         return moment.date().isoformat()
     if not has_time:
-        moment = moment.replace(hour=START_OF_WORK, minute=0, second=0)
+        moment = datetime.combine(moment.date(), time_of_day, moment.tzinfo)
     if moment.tzinfo is None and format == "date-time":
         moment = moment.replace(tzinfo=now.tzinfo)
     text = moment.isoformat(timespec="seconds" if moment.second or format == "date-time" else "minutes")

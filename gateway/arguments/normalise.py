@@ -76,6 +76,25 @@ def normalise_args(op: CatalogOp, raw_args: dict[str, Any], context: UserContext
     the time of day from dates, take the args that the op's alias `name` stands for, take `project_id` from the context
     if it is absent or blank and no list of ids says which rows are meant, fill in schema defaults.
     """
+    result = NormalisedArgs(dict(raw_args)) if _is_canonical(op, raw_args) else _correct(op, raw_args)
+    _add_alias_args(op, name, result)
+    if context.project_id and _lacks_project(op, result.args):
+        result.args["project_id"] = result.applied_defaults["project_id"] = context.project_id
+    result.without_defaults = dict(result.args)
+    coercion.fill_defaults(op.schema, result.args)
+    return result
+
+
+def _is_canonical(op: CatalogOp, args: dict[str, Any]) -> bool:
+    """Return whether no step would change the args: names and values have one spelling, and no text is blank."""
+    types = op.plain_types
+    return not (op.display_only and op.display_only & args.keys()) and all(
+        types.get(name) is type(value) and (value.__class__ is not str or (value and value == value.strip()))
+        for name, value in args.items()
+    )
+
+
+def _correct(op: CatalogOp, raw_args: dict[str, Any]) -> NormalisedArgs:
     result = NormalisedArgs(args=_copy_json(raw_args))
     drop_nulls(op.schema, result.args)
     result.warnings += unwrap_args.unwrap_nested(op, result.args)
@@ -89,11 +108,6 @@ def normalise_args(op: CatalogOp, raw_args: dict[str, Any], context: UserContext
     coercion.trim_ids(op.schema, result.args)
     result.warnings += coercion.translate_values(op.schema, result.args)
     result.args = coercion.convert_whole_numbers(op.schema, result.args)
-    _add_alias_args(op, name, result)
-    if context.project_id and _lacks_project(op, result.args):
-        result.args["project_id"] = result.applied_defaults["project_id"] = context.project_id
-    result.without_defaults = dict(result.args)
-    coercion.fill_defaults(op.schema, result.args)
     return result
 
 

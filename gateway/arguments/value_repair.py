@@ -33,6 +33,8 @@ def correct_value(
         return _add_day(work, error, holder, key, argument["format"])
     if argument.get("format") in dates.DATE_FORMATS and (offset := dates.read_offset(holder[key])):
         return _move_date(work, error, holder, key, argument["format"], offset)
+    if argument.get("format") in dates.MOMENT_FORMATS and _keep_time(work, error, holder, key, argument["format"]):
+        return True
     if name == STATE and work.op.action in FILTERING_ACTIONS:
         options = [option for option in argument.get("enum", ()) if isinstance(option, str)]
         sent = holder[key]
@@ -65,6 +67,20 @@ def _add_day(work: RepairWork, error: FieldError, holder: Any, key: str | int, f
     work.errors_by_path[error.path] = replace(
         error, message=f"{key} has no day; send {found}, {reason}.", expected=None
     )
+    return True
+
+
+def _keep_time(work: RepairWork, error: FieldError, holder: Any, key: str | int, format: str) -> bool:
+    """Add to a day the time that the row has: moving something to Friday does not move it to the morning."""
+    now, name = work.help.now(), str(key)
+    is_day = dates.find_day_at(holder[key], dates.START_OF_WORK, format, now=now, name=name) is not None
+    stored = work.help.find_date(name, work.args) if is_day and work.may_look_up() else None
+    if not isinstance(stored, datetime):
+        return False
+    time_of_day = stored.astimezone(now.tzinfo).time().replace(microsecond=0)
+    found = holder[key] = dates.find_day_at(holder[key], time_of_day, format, now=now, name=name)
+    message = f"{key} has no time; send {found}, that day at its current time."
+    work.errors_by_path[error.path] = replace(error, message=message, expected=None)
     return True
 
 

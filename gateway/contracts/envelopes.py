@@ -8,6 +8,7 @@ from typing import Any, NotRequired, TypedDict, Unpack, cast
 
 from django.utils import timezone
 
+from core.records import record
 from gateway.contracts.errors import EnvelopeError, GatewayError
 
 
@@ -65,7 +66,7 @@ class Envelope(TypedDict):
     meta: Meta
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class EnvelopeResponse:
     """An envelope with its HTTP status and headers."""
 

@@ -25,7 +25,7 @@ def enforce_read_deadline(deadline: Deadline, *, timeout_ms: int) -> AbstractCon
     On PostgreSQL every connection already has the default statement timeout. Only an op with another timeout needs a
     transaction to set it.
     """
-    if connection.vendor == "postgresql" and timeout_ms != settings.DEFAULT_STATEMENT_TIMEOUT_MS:
+    if timeout_ms != settings.DEFAULT_STATEMENT_TIMEOUT_MS and connection.vendor == "postgresql":
         return _enforce_in_transaction(deadline)
     return deadline.enforce()
 

@@ -15,6 +15,7 @@ from django.db import InterfaceError, OperationalError, connection, transaction
 
 from analytics.events import event_log
 from core import logs
+from core.database.connections import prepare_statements
 from core.database.deadlines import Deadline, DeadlineExceeded
 from core.database.watch import is_schema_missing
 from gateway.access import pending_inputs, release_routing, surface_names
@@ -115,7 +116,12 @@ def _name_ops(answer: EnvelopeResponse, call: ParsedCall) -> EnvelopeResponse:
     if not names:
         return answer
     call.trace.hint = replace_paths(call.trace.hint, names)
-    return replace(answer, envelope=surface_names.name_ops_in_envelope(answer.envelope, call.catalog, names))
+    return replace(
+        answer,
+        envelope=surface_names.name_ops_in_envelope(
+            answer.envelope, call.catalog, names, surface=call.caller.routing.surface
+        ),
+    )
 
 
 def _answer_call(call: ParsedCall, body: dict[str, Any]) -> Outcome:
@@ -185,7 +191,7 @@ def _read(valid: ValidCall, flow: FlowDecision | None) -> Outcome:
         _use_confirmation_of_read(valid, flow)
     data_flow.record_labels(call.caller, call.trace, work.op, call.catalog)
     prepared = executor.authorize(work, executor.prepare(work))
-    with _limit_read(valid):
+    with _limit_read(valid), prepare_statements():
         response = local_write.apply_timed(valid, prepared)
     shaped = (
         result_shape.shape_read(work, operations.add_row(work, response), call.shape)

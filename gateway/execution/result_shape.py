@@ -16,6 +16,7 @@ from typing import Any
 
 from django.conf import settings
 
+from core.records import record
 from core.text import cutting, json_text, lists, token_budget
 from core.text.cutting import Cut, CutPart, Position
 from core.text.english import find_similar
@@ -33,7 +34,7 @@ _POSITION = re.compile(r"[0-9]{1,10}(?:-[0-9]{1,10}){0,63}")
 TEXT = "text"  # the member that has an answer that is no data
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ShapeRequest:
     """What the caller wants of an answer. `cursor` continues an answer that was cut."""
 
@@ -47,7 +48,10 @@ class ShapeRequest:
         return bool(self.max_tokens or self.cursor)
 
 
-@dataclass(frozen=True, slots=True)
+WHOLE_ANSWER = ShapeRequest()
+
+
+@record
 class ShapedResponse:
     """The outcome with its shaped result, and the cursor of the rest; empty if nothing is left."""
 
@@ -106,7 +110,7 @@ def refuse_size(op: str, request: ShapeRequest, *, is_write: bool) -> InvalidReq
     )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FieldSelection:
     """The selected fields of a result, and the names that it does not have; `known` names some that it has."""
 
@@ -256,6 +260,8 @@ def _warn_lost(names: Sequence[str]) -> list[str]:
 
 
 def _replace(outcome: UpstreamResponse, result: dict[str, Any], warnings: Sequence[str]) -> UpstreamResponse:
+    if result is outcome.result and not warnings:
+        return outcome
     return replace(outcome, result=result, warnings=(*outcome.warnings, *warnings))
 
 

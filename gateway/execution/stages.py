@@ -5,17 +5,18 @@ reached.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Any
 
 from core.database.deadlines import Deadline
+from core.records import record
 from gateway.access.request_context import Caller
 from gateway.arguments.normalise import NormalisedArgs
 from gateway.contracts.envelopes import EnvelopeResponse, Trace
 from gateway.contracts.user_questions import GivenAnswers
 from gateway.execution import idempotency
-from gateway.execution.result_shape import ShapeRequest
+from gateway.execution.result_shape import WHOLE_ANSWER, ShapeRequest
 from gateway.executors.base import CallWatcher, Executor, UpstreamCall
 from registry.catalog.model import Catalog, CatalogOp, CatalogView
 
@@ -24,7 +25,7 @@ class Superseded(Exception):
     """Another run has already answered this call. Undo this run's work and discard its response."""
 
 
-@dataclass(frozen=True)
+@record(slots=False)
 class ParsedCall:
     """What was sent, by whom, under which release. Until the body is read it knows only the caller and the release.
 
@@ -40,7 +41,7 @@ class ParsedCall:
     args: dict[str, Any] = field(default_factory=dict)  # as sent
     key: str | None = None
     dry_run: bool = False
-    shape: ShapeRequest = field(default_factory=ShapeRequest)
+    shape: ShapeRequest = WHOLE_ANSWER
     warnings: tuple[str, ...] = ()
     until: Deadline | None = None  # in addition to the op's own deadline
     # Stores the response, for a write in its transaction.
@@ -87,7 +88,7 @@ class ParsedCall:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PermittedCall:
     """A call that the caller may make, and its args in canonical form, valid or not.
 
@@ -110,7 +111,7 @@ class PermittedCall:
         return [*self.call.warnings, *self.normalised.warnings]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ValidCall:
     """A call that is ready to run. `is_confirmed` is for one that the end user agreed to, with a token to use up."""
 
@@ -129,7 +130,7 @@ class ValidCall:
         return self.permitted.executor
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Outcome:
     """The answer to a call, and whether it was handed to `store_response` already."""
 

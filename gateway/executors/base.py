@@ -1,11 +1,12 @@
 """The executor interface: how the gateway runs an op at one kind of connection."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import Any, NamedTuple, Protocol
 
 from core.database.deadlines import Deadline
+from core.records import record
 from gateway.contracts.user_questions import GivenAnswers
 from registry.catalog.connections import ConnectionConfig, UpstreamTarget
 from registry.catalog.model import Catalog, CatalogOp, Visibility
@@ -28,7 +29,7 @@ class CallWatcher(Protocol):
         """Return whether the upstream should stop the call."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class UpstreamCall:
     """One call, ready to run: args are valid, the subject is vouched for, the release is fixed."""
 
@@ -52,7 +53,7 @@ class UpstreamCall:
         return ClientSubject(self.client_id, self.subject)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class UpstreamResponse:
     """The answer of an upstream. `entity` and `action` say what the call was about if the op itself does not.
 

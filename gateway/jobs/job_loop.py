@@ -73,7 +73,7 @@ class JobLoop:
             return
         try:
             for job in runner.find_due_jobs():
-                self._running = {name: thread for name, thread in self._running.items() if thread.is_alive()}
+                self._running = {name: thread for name, thread in self._running.items() if not thread.has_ended}
                 if self._stop.is_set():
                     return
                 if job.name not in self._running and (row := runner.claim_job(job)) is not None:
@@ -99,13 +99,17 @@ class _JobThread(threading.Thread):
     def __init__(self, job: Job, row: PeriodicJob, wake: threading.Event) -> None:
         super().__init__(name=f"job {job.name}", daemon=True)
         self.job, self.row, self._wake = job, row, wake
+        self.has_ended = False
 
     def run(self) -> None:
+        more = False
         try:
-            if runner.run_job(self.job, self.row, timezone.now()):
-                self._wake.set()
+            more = runner.run_job(self.job, self.row, timezone.now())
         finally:
             connection.close()
+            self.has_ended = True  # said before the thread is over: the loop that it wakes runs the job again
+            if more:
+                self._wake.set()
 
 
 def start_locally() -> None:

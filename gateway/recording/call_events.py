@@ -39,36 +39,38 @@ def build_event(
 
     `name` is used if no op was resolved; `error` is the `error` of the envelope.
     """
-    fields: dict[str, Any] = {"op": name, "ok": not error, "status": status}
+    routing, key = caller.routing, caller.key
+    event: dict[str, Any] = {
+        "time": trace.at,
+        "type": kind.value,
+        "op": name,
+        "ok": not error,
+        "status": status,
+        "source": trace.source,
+        "latency_ms": round(trace.elapsed_ms(), 3),
+        "release": release,
+        "surface": routing.surface,
+        "cohort": routing.cohort,
+        "model": evaluation.get_model_family(caller.model)[:40],
+        "agent": caller.agent.name if caller.agent else "",
+        "client": key.client,
+        "key": key.prefix,
+        "subject": caller.subject,
+        "session": caller.session,
+        "turn": caller.turn,
+        "purpose": caller.purpose,
+        "data_flow": trace.data_flow,
+        "trace_id": trace.id,
+    }
     if op is not None:
-        fields.update(
-            op=op.op, tool_name=op.tool_name, group=op.group, kind=op.kind, entity=op.entity, action=op.action
-        )
-    fields |= more
+        event["op"], event["tool_name"], event["group"] = op.op, op.tool_name, op.group
+        event["kind"], event["entity"], event["action"] = op.kind, op.entity, op.action
+    event |= more
     if error:
         details = error["details"]
         pairs = [[each["path"], each["code"]] for each in details["field_errors"][:MAX_FIELD_ERRORS]]
-        fields |= {"code": str(error["code"]), "reason": details["reason"], "field_errors": pairs}
-    return event_log.build_event(
-        time=trace.at,
-        type=kind,
-        source=trace.source,
-        latency_ms=round(trace.elapsed_ms(), 3),
-        release=release,
-        surface=caller.routing.surface,
-        cohort=caller.routing.cohort,
-        model=evaluation.get_model_family(caller.model)[:40],
-        agent=caller.agent.name if caller.agent else "",
-        client=caller.key.client,
-        key=caller.key.prefix,
-        subject=caller.subject,
-        session=caller.session,
-        turn=caller.turn,
-        purpose=caller.purpose,
-        data_flow=trace.data_flow,
-        trace_id=trace.id,
-        **fields,
-    )
+        event |= {"code": str(error["code"]), "reason": details["reason"], "field_errors": pairs}
+    return event_log.cut_names(event)
 
 
 def build_metric_labels(

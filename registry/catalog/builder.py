@@ -1,5 +1,7 @@
 """Build the catalog in memory from the content of a release (see registry.snapshot.snapshot)."""
 
+import hashlib
+import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -21,10 +23,21 @@ from registry.snapshot.entries import AgentEntry, ExampleEntry, GroupEntry, OpEn
 from registry.vocabulary import NO_VOCABULARY, CatalogVocabulary
 
 
-def build_catalog(version: str, content: Snapshot, tokens: dict[str, list[int]] | None = None) -> Catalog:
-    """Build the catalog from a release's content."""
+def build_catalog(
+    version: str, content: Snapshot, tokens: dict[str, list[int]] | None = None, *, similar: Catalog | None = None
+) -> Catalog:
+    """Build the catalog from a release's content.
+
+    Ops whose entries equal those of a similar catalog are its objects: releases differ in few ops, and so a second one
+    takes little memory.
+    """
     words = _build_vocabulary(content.get("vocabulary"))
-    ops = {entry["op"]: build_op(entry, words) for entry in content["ops"]}
+    digests = {entry["op"]: _compute_digest(entry) for entry in content["ops"]}
+    known: Mapping[str, CatalogOp] = {}
+    if similar is not None and words.entries == similar.vocabulary.entries:  # the schemas of ops have its words
+        words = similar.vocabulary
+        known = {path: op for path, op in similar.ops.items() if digests.get(path) == similar.digests.get(path)}
+    ops = {entry["op"]: known.get(entry["op"]) or build_op(entry, words) for entry in content["ops"]}
     groups = {group["path"]: group["summary"] for group in content["groups"]}
     groups.setdefault(ROOT, "Groups of ops.")
     return Catalog(
@@ -41,6 +54,7 @@ def build_catalog(version: str, content: Snapshot, tokens: dict[str, list[int]] 
         domains=_build_domains(content["groups"]),
         vocabulary=words,
         tokens=tokens or {},
+        digests=digests,
     )
 
 
@@ -55,6 +69,11 @@ def build_op(entry: OpEntry, words: CatalogVocabulary = NO_VOCABULARY) -> Catalo
         fields[name] = tuple(fields.get(name, ()))
     fields["examples"] = tuple(_order_example(example, fields["schema"]) for example in fields.get("examples", ()))
     return CatalogOp(**fields)
+
+
+def _compute_digest(entry: OpEntry) -> bytes:
+    """Return what tells an entry from others. Unlike the values, their texts tell 1 from 1.0 and true."""
+    return hashlib.blake2b(json.dumps(entry).encode(), digest_size=16).digest()
 
 
 def _build_vocabulary(entries: Iterable[Mapping[str, Any]] | None) -> CatalogVocabulary:

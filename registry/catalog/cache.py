@@ -164,6 +164,12 @@ def list_loaded() -> list[Catalog]:
         return list(_loaded.values())
 
 
+def get_newest() -> Catalog | None:
+    """Return the catalog that was used last; None if none is in memory."""
+    with _lock:
+        return next(reversed(_loaded.values()), None)
+
+
 def is_servable(version: str) -> bool:
     """Return whether a release can be served. Takes one query if it is neither in memory nor known to be withdrawn."""
     if is_loaded(version):
@@ -222,4 +228,4 @@ def _load_release(version: str) -> Catalog:
         raise WithdrawnRelease(f"Release {release} was withdrawn: {release.withdrawn_reason}")
     if hashlib.sha256(release.content.encode()).hexdigest() != version:
         raise CorruptRelease(f"Release {version[:12]} is not what was published. The previous live release stays.")
-    return builder.build_catalog(version, json.loads(release.content), release.tokens)
+    return builder.build_catalog(version, json.loads(release.content), release.tokens, similar=get_newest())

@@ -21,6 +21,9 @@ from registry.vocabulary import NO_VOCABULARY, CatalogVocabulary
 T = TypeVar("T")
 
 MAX_CACHED_VIEWS = 100
+MAX_CACHED_MATCHES = 10_000
+_PLAIN_TYPES = {"string": str, "integer": int, "boolean": bool}
+_READ_OTHERWISE = frozenset({dialect.VALUE_ALIASES, dialect.VALUE_OMISSIONS, "$ref"})
 # The connections of the shipped ops, which the gateway runs itself. A test compares them with config.wiring.
 BUILT_IN_CONNECTIONS = frozenset(("workspace", "utilities"))
 
@@ -116,10 +119,24 @@ class CatalogOp:
         return frozenset(self.schema.get("required", ()))
 
     @cached_property
+    def plain_types(self) -> dict[str, type]:
+        """The type of each argument of whose values of this type, apart from blanks, there is only one spelling."""
+        if not has_flat_properties(self.schema):
+            return {}
+        return {name: _PLAIN_TYPES[schema["type"]] for name, schema in self.arguments.items() if _is_plain(schema)}
+
+    @cached_property
     def options(self) -> frozenset[str]:
         """The arguments that say how to run the op or what to answer: an update with only these changes nothing."""
         schemas_by_name = {name: schema for name, schema in self.arguments.items() if isinstance(schema, dict)}
         return frozenset(name for name, schema in schemas_by_name.items() if schema.get(dialect.OPTION) is True)
+
+
+def _is_plain(schema: Any) -> bool:
+    """Return whether a schema says one type, and nothing by which a value of it is read as another one."""
+    if not isinstance(schema, dict) or not isinstance(kind := schema.get("type"), str) or kind not in _PLAIN_TYPES:
+        return False
+    return schema.get("format") != "date" and _READ_OTHERWISE.isdisjoint(schema)
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +201,10 @@ class Visibility:
     switches: Switches = ALL_ON
     connections: Connections | None = None  # None: also ops that cannot run
 
+    def __hash__(self) -> int:
+        """Return a hash of the members that tell most apart. Each call looks several times for what is of its own."""
+        return hash((self.patterns, self.kinds))
+
     def limit_to_available(self, switches: Switches, connections: Connections) -> "Visibility":
         """Return this visibility without the ops that are switched off or cannot run through these connections."""
         return _limit_visibility(self, switches, connections)
@@ -208,6 +229,7 @@ class Visibility:
         return op.kind in self.kinds and _matches_any(op.op, self.patterns)
 
 
+@lru_cache(maxsize=MAX_CACHED_MATCHES)
 def _matches_any(path: str, patterns: tuple[str, ...]) -> bool:
     return any(fnmatchcase(path, pattern) for pattern in patterns)
 
@@ -257,6 +279,7 @@ class Catalog:
     domains: dict[str, CatalogDomain] = field(default_factory=dict)  # by the name of the discovery tool
     vocabulary: CatalogVocabulary = NO_VOCABULARY
     tokens: dict[str, list[int]] = field(default_factory=dict)
+    digests: dict[str, bytes] = field(default_factory=dict)  # of the entries of a release, by path of the op
     answers: dict[Any, Any] = field(default_factory=dict)  # cache of rendered help, by view and query
     _derived: dict[type, Any] = field(default_factory=dict)
     _views: dict[Visibility, CatalogView] = field(default_factory=dict)

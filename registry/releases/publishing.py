@@ -10,7 +10,7 @@ from django.conf import settings
 from core import memory
 from core.text import json_text
 from registry import checks
-from registry.catalog import builder
+from registry.catalog import builder, cache
 from registry.drafts import draft
 from registry.evals import evaluation
 from registry.evals.comparison import EvalComparison
@@ -237,7 +237,8 @@ def _get_or_create_release(
     if release := Release.objects.filter(version=frozen.version).first():
         return release
     # Counted on what will be served: its keys have the order of the frozen text.
-    counts = token_counts.count_catalog_tokens(builder.build_catalog(frozen.version, json.loads(frozen.text)))
+    catalog = builder.build_catalog(frozen.version, json.loads(frozen.text), similar=cache.get_newest())
+    counts = token_counts.count_catalog_tokens(catalog)
     warnings = find_new_warnings(frozen.content, counts, version=frozen.version)
     if warnings and not accepted.strip():
         raise ReasonMissing(warnings)

@@ -87,6 +87,7 @@ def build_comparison(scope: ReportFilter, by: str, first: str, second: str) -> d
     answer = {**_serialize_period(scope), "by": by, "first": None, "second": None, "metrics": [], "ops": []}
     if pair is None:
         return answer
+    by_side = comparison.sum_sides(scope, by, pair)
     metrics = [
         {
             "metric": METRIC_NAMES[each.metric.name],
@@ -97,7 +98,7 @@ def build_comparison(scope: ReportFilter, by: str, first: str, second: str) -> d
             "verdict": each.verdict,
             "days_to_wait": each.days_to_wait,
         }
-        for each in comparison.compare_sides(scope, by, pair, totals_by_side)
+        for each in comparison.compare_sides(scope, by, pair, totals_by_side, by_side)
     ]
     changed_ops = [
         {
@@ -107,7 +108,7 @@ def build_comparison(scope: ReportFilter, by: str, first: str, second: str) -> d
             "difference": each.difference,
             "interval": _serialize_interval(each.interval),
         }
-        for each in comparison.find_changed_ops(scope, by, pair)
+        for each in comparison.find_changed_ops(scope, by, pair, by_side)
     ]
     return answer | {"first": pair[0], "second": pair[1], "metrics": metrics, "ops": changed_ops}
 

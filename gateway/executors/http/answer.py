@@ -5,13 +5,13 @@ becomes a result, with a remark on what had to be changed or guessed.
 """
 
 import re
-from dataclasses import dataclass
 from typing import Any
 
 import httpx2
 
 from core import http
 from core.http import sse
+from core.records import record
 from core.text import decoding
 from core.text.lenient_json import LenientReader, looks_like_json
 from gateway.contracts.errors import InternalError
@@ -48,7 +48,7 @@ FILE_NAME = "answer"
 _BINARY_CHARACTERS = re.compile("[\x00-\x06\x0e-\x1a\x1c-\x1d]")  # controls that no text has
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ReadAnswer:
     """A result, remarks on what is not as the service sent it, and whether `result["text"]` is a table."""
 

@@ -4,12 +4,13 @@ What the upstream said is in details.upstream and in field errors, cleaned, as d
 model would take it for ours.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from core import http
 from core.database.connections import return_connection
 from core.http import sse
+from core.records import record
 from core.server.thread_pool import lend_thread
 from gateway.contracts.errors import (
     ConflictError,
@@ -152,7 +153,7 @@ def _list_argument_names(mapping: RequestMapping) -> dict[str, str]:
     return names | {each.name: each.argument for each in (mapping.body.properties if mapping.body else ())}
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@record(repr=False)
 class PreparedCall:
     """A call whose args fit into a request. `signed` is the request with credentials, once `authorize` has added them.
 
@@ -197,7 +198,8 @@ class HttpExecutor:
 
     def authorize(self, work: UpstreamCall, prepared: PreparedCall) -> PreparedCall:
         # Fetching a token reads and writes rows, so the thread keeps its place.
-        return replace(prepared, signed=credentials.apply_credentials(prepared.request, work, prepared.config))
+        signed = credentials.apply_credentials(prepared.request, work, prepared.config)
+        return prepared if signed is prepared.signed else replace(prepared, signed=signed)
 
     def apply(self, work: UpstreamCall, prepared: PreparedCall) -> UpstreamResponse:
         response, prepared = self._send(work, prepared)

@@ -3,8 +3,9 @@
 import json
 import re
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any
-from urllib.parse import quote, unquote, urlsplit, urlunsplit
+from urllib.parse import quote, unquote, urlsplit
 
 from gateway.executors.http import parameter_styles, request_body
 from gateway.executors.http.parameter_styles import UnsendableArgument, build_invalid_args_error
@@ -14,6 +15,7 @@ from registry.catalog.connections import ConnectionConfig
 from registry.request_mapping import Parameter, RequestMapping, list_arguments
 
 _PLACEHOLDER = re.compile(r"\{([^{}/]+)\}")
+_PLAIN_VALUE = re.compile(r"[A-Za-z0-9_-]+")  # means the same encoded and in every style but label and matrix
 _SEPARATOR = re.compile(r"[/\\]")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _MAX_DECODINGS = 5  # servers and proxies in a row that each decode a path once more
@@ -39,6 +41,8 @@ def fill_path(template: str, texts: dict[str, str], arguments: dict[str, str]) -
 
 def format_path_parameter(parameter: Parameter, value: Any) -> str:
     """Return the encoded text of a path parameter. Raises UnsendableArgument."""
+    if parameter.style == "simple" and isinstance(value, str) and _PLAIN_VALUE.fullmatch(value):
+        return value
     for text in _iterate_texts(value):
         _check_text(parameter.argument, text)
     if parameter.is_greedy:
@@ -203,6 +207,13 @@ def _list_parameters(mapping: RequestMapping, location: str) -> list[Parameter]:
 
 def _build_url(base_url: str, path: str, pairs: list[str]) -> str:
     """Return the URL below the base URL, whose query, such as ?api-version=1, stays."""
+    origin, base_path, base_query = _split_base(base_url)
+    query = "&".join([*([base_query] if base_query else []), *pairs])
+    return f"{origin}{base_path}{path}?{query}" if query else origin + base_path + path
+
+
+@lru_cache(maxsize=1_000)
+def _split_base(base_url: str) -> tuple[str, str, str]:
+    """Return the origin, the path without a slash at the end, and the query of a base URL."""
     base = urlsplit(base_url)
-    query = "&".join([*([base.query] if base.query else []), *pairs])
-    return urlunsplit((base.scheme, base.netloc, base.path.rstrip("/") + path, query, ""))
+    return f"{base.scheme}://{base.netloc}", base.path.rstrip("/"), base.query

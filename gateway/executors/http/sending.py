@@ -3,12 +3,12 @@
 import random
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from urllib.parse import urlsplit
 
 from core import http, tracing
 from core.database.deadlines import Deadline, DeadlineExceeded
+from core.records import record
 from gateway.contracts.errors import UpstreamBusyError
 from gateway.executors.base import ClientSubject
 from gateway.executors.remote import connection_guards
@@ -28,7 +28,7 @@ PERMANENT_ERRORS = (http.AddressRefused, http.BadRequest, http.BadUrl, http.TooL
 Outcome = http.Response | http.OutgoingError
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SendingRules:
     """How a request can be sent, and for which subject.
 

@@ -12,7 +12,7 @@ import time
 import uuid
 from base64 import urlsafe_b64encode
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Protocol
 from urllib.parse import quote, quote_plus, unquote_plus, urlsplit, urlunsplit
 
@@ -21,6 +21,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from core.database.deadlines import Deadline
+from core.records import record
 from gateway.credentials import connection_secrets, end_user_settings, token_endpoint, user_grants, user_keys
 from gateway.credentials.connection_secrets import get_origin
 from gateway.credentials.user_keys import EnteredKey
@@ -35,7 +36,7 @@ ISSUER = "tool-gateway"
 _COOKIE_CHARACTERS = "!#$%&'()*+-./:<=>?@[]^_`{|}~"  # of a value (RFC 6265), besides letters and digits
 
 
-@dataclass(frozen=True, slots=True, repr=False)  # no repr: it may hold credentials, and args that are private
+@record(repr=False)  # no repr: it may hold credentials, and args that are private
 class BuiltRequest:
     """One HTTP request: an absolute, encoded URL, lower-case header names, and the body if there is one."""
 
@@ -46,7 +47,8 @@ class BuiltRequest:
 
     def with_headers(self, headers: Mapping[str, str]) -> "BuiltRequest":
         """Return the request with more headers, which replace those of the same name."""
-        return replace(self, headers={**self.headers, **{name.lower(): value for name, value in headers.items()}})
+        lower = {name.lower(): value for name, value in headers.items()}
+        return BuiltRequest(self.method, self.url, {**self.headers, **lower}, self.body)
 
 
 def build_headers(work: UpstreamCall, config: ConnectionConfig) -> dict[str, str]:

@@ -144,6 +144,22 @@ def test_date_has_the_format_of_its_argument(text: str, format: str, expected: s
     assert find_date(text, format, now=NOW) == expected
 
 
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("time_min", "00:00"),
+        ("created_after", "00:00"),
+        ("due_after", "00:00"),
+        ("due_before", "23:59"),
+        ("time_max", "23:59"),
+        ("due_at", "23:59"),
+        ("start_at", "09:00"),
+    ],
+)
+def test_day_of_a_range_or_a_deadline_counts_as_a_whole_where_a_time_is_required(name: str, expected: str) -> None:
+    assert find_date("2026-11-24", "iso-date-time", now=NOW, name=name) == f"2026-11-24T{expected}"
+
+
 @settings(max_examples=examples(200), deadline=None)
 @given(
     st.text(max_size=70) | st.integers() | st.floats() | st.none(),

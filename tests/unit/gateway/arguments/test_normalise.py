@@ -196,6 +196,15 @@ def test_normalise_does_not_change_its_input(sent: dict[str, Any], context: User
 
 
 @fuzz_settings
+@given(args_strategy | st.dictionaries(st.sampled_from([*ARGUMENTS]), values, max_size=3), contexts)
+def test_normalise_skips_only_steps_that_change_nothing(sent: dict[str, Any], context: UserContext) -> None:
+    skipping, thorough = build_op("task_id"), build_op("task_id")
+    thorough.__dict__["plain_types"] = {}
+
+    assert normalise_args(skipping, sent, context) == normalise_args(thorough, sent, context)
+
+
+@fuzz_settings
 @given(args_strategy, contexts)
 def test_normalise_is_idempotent(sent: dict[str, Any], context: UserContext) -> None:
     first = normalise_args(UPDATE, sent, context)
