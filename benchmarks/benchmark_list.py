@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 
-from benchmarks import chat, connect, loaded_search, mcp, measures, rollup_cpu
+from benchmarks import chat, connect, loaded_search, mcp, measures, memory, rollup_cpu
 from benchmarks.experiments import chance, harm
 from benchmarks.figures import BenchmarkFigure
 from benchmarks.lab import Lab
@@ -28,7 +28,8 @@ BENCHMARKS = (
     Benchmark(("exec.postgres.ratio", "exec.postgres.requests_per_s"), measures.measure_exec_read_on_postgres),
     Benchmark(("exec.overhead.ms", "exec.overhead.ratio"), measures.measure_overhead),
     Benchmark(("scale.help.ratio", "scale.exec.ratio"), measures.measure_scale),
-    Benchmark(("memory.worker.mb",), measures.measure_worker_memory),
+    Benchmark(("memory.worker.mb",), memory.measure_worker),
+    Benchmark(("memory.mixed.mb",), memory.measure_mixed_load),
     Benchmark(("idle.worker.cpu",), measures.measure_idle_cpu),
     Benchmark(("poll.keys.ms",), measures.measure_polls),
     Benchmark(("idempotency.ms",), measures.measure_idempotency),

@@ -37,6 +37,7 @@ GOALS = {
     "scale.help.ratio": FigureGoal("≤", 1.2),
     "scale.exec.ratio": FigureGoal("≤", 1.2),
     "memory.worker.mb": FigureGoal("<", 180),
+    "memory.mixed.mb": FigureGoal("<", 260),
     "idle.worker.cpu": FigureGoal("<", 0.7),
     "poll.keys.ms": FigureGoal("<", 1),
     "idempotency.ms": FigureGoal("<", 1),

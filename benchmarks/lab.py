@@ -110,13 +110,13 @@ class Lab:
         return servers.run_server(servers.GATEWAY, build_environment(prepared.url) | variables, probe="/readyz")
 
     def serve_production(self, prepared: PreparedDatabase, log: IO[str]) -> AbstractContextManager[BenchmarkServer]:
-        """Serve the gateway on a database with the program and the settings of `make run`. Its output goes to a log."""
+        """Serve the gateway on a database with the settings of `make run`. Its output goes to a log."""
         variables = {
             "AGENTIC_CHAT_TOOL_GATEWAY": "on",
             "PROMETHEUS_MULTIPROC_DIR": str(self._folder / "metrics"),  # that of a server of this checkout is in var/
         }
         environment = build_environment(prepared.url) | variables
-        return servers.run_server(servers.PRODUCTION, environment, probe="/readyz", log=log)
+        return servers.run_server(servers.GATEWAY, environment, probe="/readyz", log=log)
 
     def run_worker(self, prepared: PreparedDatabase, **variables: str) -> AbstractContextManager[None]:
         """Run a Celery worker on a database."""

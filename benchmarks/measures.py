@@ -9,11 +9,11 @@ import os
 import sys
 import time
 from collections.abc import Iterator
-from itertools import chain, cycle, islice
+from itertools import chain
 from statistics import median as middle
 
-from benchmarks import figures, load, servers, synthetic, timing, upstream, usage
-from benchmarks.figures import GOALS, BenchmarkFigure, NotMeasured, compute_percentile
+from benchmarks import figures, load, memory, servers, synthetic, timing, upstream, usage
+from benchmarks.figures import GOALS, BenchmarkFigure, compute_percentile
 from benchmarks.lab import Lab, PreparedDatabase
 from benchmarks.load import Address, send_once
 from benchmarks.run_size import shorten, shrink
@@ -138,31 +138,9 @@ def measure_discovery(lab: Lab) -> list[BenchmarkFigure]:
     return [BenchmarkFigure(**figure) for figure in lab.run_on_demo("bench_discovery")]
 
 
-def measure_worker_memory(lab: Lab) -> list[BenchmarkFigure]:
-    """Measure the largest worker after it served help (short and full) of every op and ran every read."""
-    _require_proc()
-    prepared = lab.get_sqlite(MEDIUM)
-    names = [op["op"] for op in synthetic.build_ops(prepared.ops)]
-    requests = [
-        *(prepared.build_help_request(path=name, format=form) for name in names for form in ("short", "full")),
-        *timing.build_exec_requests(prepared, sample=prepared.ops),
-        *timing.build_reads(prepared),
-    ]
-    with lab.serve_gateway(prepared) as gateway:
-        for _ in range(3):  # a connection stays with one worker, so that worker has then served everything
-            load.run_load(gateway.address, requests)
-        load.run_load(
-            gateway.address, islice(cycle(timing.build_reads(prepared)), shrink(5_000)), connections=timing.CONNECTIONS
-        )
-        value = usage.get_largest_child_mb(gateway.pid)
-    calls = f"after {len(requests):,} calls, among them help of every op"
-    against = f"RSS of the largest of 2 workers, {prepared.ops:,} ops, {calls}"
-    return [BenchmarkFigure("memory.worker.mb", round(value, 1), "MB", against)]
-
-
 def measure_idle_cpu(lab: Lab) -> list[BenchmarkFigure]:
     """Measure the CPU time of the busiest worker while nobody calls, in % of a core."""
-    _require_proc()
+    usage.require_proc()
     prepared = lab.get_postgres(MEDIUM) if lab.postgres_url else lab.get_sqlite(MEDIUM)
     seconds = shorten(IDLE_SECONDS, least=1)
     with lab.serve_gateway(prepared) as gateway:
@@ -321,16 +299,7 @@ def measure_size(lab: Lab, number: int) -> Iterator[BenchmarkFigure]:
         ]
         against = f"{2 * len(requests)} searches of three words over HTTP, concurrency 1; {setup}"
         yield figures.build_median_figure(f"search.{name}.p95_ms", rounds, "ms", against)
-        _require_proc()
-        value = round(usage.get_largest_child_mb(gateway.pid), 1)
-        yield BenchmarkFigure(
-            f"memory.{name}.mb", value, "MB", f"RSS of the largest of 2 workers after these calls; {setup}"
-        )
-
-
-def _require_proc() -> None:
-    if not usage.is_available():
-        raise NotMeasured("It needs /proc, which this system does not have.")
+        yield memory.build_size_figure(f"memory.{name}.mb", gateway.pid, prepared)
 
 
 def _measure_parallel_batch(name: str, address: Address, prepared: PreparedDatabase, setup: str) -> BenchmarkFigure:

@@ -76,15 +76,14 @@ def _query_by_op(active_filter: ReportFilter) -> None:
     reports.find_most_common_errors(active_filter.select_daily_figures())
 
 
-def _query_side_by_side(active_filter: ReportFilter, by: str, first: str, second: str) -> None:
+def _query_side_by_side(active_filter: ReportFilter, by: str, first: str = "", second: str = "") -> None:
     totals_by_value = totals.sum_by_value(active_filter, by)
-    comparison.compare_sides(active_filter, by, (first, second), totals_by_value)
-    comparison.find_changed_ops(active_filter, by, (first, second))
-
-
-def _query_releases_side_by_side(active_filter: ReportFilter) -> None:
-    first, second = report_filter.list_filter_values(active_filter.at)["release"]
-    _query_side_by_side(active_filter, "release", first, second)
+    pair = comparison.choose_sides(totals_by_value, by, first=first, second=second)
+    if pair is None:
+        raise RuntimeError(f"The events have one {by} only.")
+    by_side = comparison.sum_sides(active_filter, by, pair)
+    comparison.compare_sides(active_filter, by, pair, totals_by_value, by_side)
+    comparison.find_changed_ops(active_filter, by, pair, by_side)
 
 
 def _query_selection(active_filter: ReportFilter) -> None:
@@ -105,7 +104,7 @@ PAGES: dict[str, Callable[[ReportFilter], object]] = {
     "by op": _query_by_op,
     "by model": lambda of: totals.sum_by_value(of, "model"),
     "side by side": lambda of: _query_side_by_side(of, "cohort", "copy-a", "copy-b"),
-    "side by side, releases": _query_releases_side_by_side,
+    "side by side, releases": lambda of: _query_side_by_side(of, "release"),
     "tool selection": _query_selection,
     "unknown names and loops": _query_dead_ends,
 }

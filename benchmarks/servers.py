@@ -22,11 +22,9 @@ ROOT = Path(__file__).resolve().parent.parent
 _PRODUCTION = ROOT / ".venv" / "production" / "bin" / "python"  # made by `make bench`; without development packages
 PYTHON = str(_PRODUCTION) if _PRODUCTION.exists() else sys.executable
 
-# Arguments of Python for each server. The first two differ in nothing but the application.
-GATEWAY = ("-m", "granian", *build_arguments("config.rsgi:application", workers=2))
+# Arguments of Python for each server. The first two have the same arguments for granian.
+GATEWAY = ("-m", "config.serve", "--host", "127.0.0.1")
 BARE = ("-m", "granian", *build_arguments("benchmarks.bare.rsgi:application", workers=2))
-PRODUCTION = ("-m", "config.serve", "--host", "127.0.0.1")
-
 CHAT = ("-m", "config.chat.serve", "--host", "127.0.0.1")
 
 START_SECONDS = 30

@@ -4,6 +4,8 @@ import os
 import time
 from pathlib import Path
 
+from benchmarks.figures import NotMeasured
+
 PROC = Path("/proc")
 
 
@@ -12,9 +14,15 @@ def is_available() -> bool:
     return (PROC / "self" / "status").exists()
 
 
+def require_proc() -> None:
+    """Raise NotMeasured without /proc."""
+    if not is_available():
+        raise NotMeasured("It needs /proc, which this system does not have.")
+
+
 def get_own_mb() -> float:
     """Return the resident set size of this process, in MB (10^6 bytes)."""
-    return _get_resident_bytes(PROC / "self") / 1e6
+    return _read_mb(PROC / "self" / "status", "VmRSS")
 
 
 def get_largest_child_mb(pid: int) -> float:
@@ -24,7 +32,15 @@ def get_largest_child_mb(pid: int) -> float:
 
 def get_mb_by_child(pid: int) -> dict[str, float]:
     """Return the resident set size of each child of a process, in MB (10^6 bytes)."""
-    return {child.name: _get_resident_bytes(child) / 1e6 for child in _list_children(pid)}
+    return {child.name: _read_mb(child / "status", "VmRSS") for child in _list_children(pid)}
+
+
+def get_largest_child_pss_mb(pid: int) -> float:
+    """Return the proportional set size of a process's largest child, in MB (10^6 bytes).
+
+    Memory that several processes have in common is divided among them.
+    """
+    return max(_read_mb(child / "smaps_rollup", "Pss") for child in _list_children(pid))
 
 
 def get_cpu_seconds_by_child(pid: int) -> dict[str, float]:
@@ -64,8 +80,8 @@ def _list_children(pid: int) -> list[Path]:
     return [status.parent for status in PROC.glob("[0-9]*/status") if _read_field(status, "PPid") == str(pid)]
 
 
-def _get_resident_bytes(process: Path) -> int:
-    return int(_read_field(process / "status", "VmRSS").split()[0]) * 1024
+def _read_mb(status: Path, name: str) -> float:
+    return int(_read_field(status, name).split()[0]) * 1024 / 1e6
 
 
 def _read_field(status: Path, name: str) -> str:
