@@ -152,7 +152,7 @@ def run_gateway(folder: Path, upstream: str) -> Iterator[tuple[str, str]]:
     with (folder / "gateway.log").open("w") as log:
         python, seconds = sys.executable, START_SECONDS
         with servers.run_server(
-            servers.PRODUCTION, environment, probe="/readyz", log=log, python=python, start_seconds=seconds
+            servers.GATEWAY, environment, probe="/readyz", log=log, python=python, start_seconds=seconds
         ) as server:
             host, port = server.address
             yield f"http://{host}:{port}", key

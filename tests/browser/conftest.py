@@ -11,7 +11,7 @@ from axes.models import AccessAttempt
 from django.contrib.auth.models import User
 from django.test import override_settings
 from django.utils import timezone
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, expect, sync_playwright
 from pytest_django.plugin import DjangoDbBlocker
 
 from analytics.events.models import EventLoss, OperationEvent
@@ -70,6 +70,7 @@ def browser() -> Iterator[Browser]:
         pytest.skip("Chromium was not found: install Debian's package chromium, or name one in CHROMIUM")
     # Playwright runs a loop in this thread, and Django would take each query for one from inside of it.
     os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
+    expect.set_options(timeout=browser_users.WAITS_MS)
     playwright = sync_playwright().start()
     running = playwright.chromium.launch(executable_path=path, args=browser_users.FLAGS)
     yield running
@@ -153,7 +154,7 @@ def _rows(server: Server) -> dict[str, Any]:
     assert server.exec("onto.task.create", task, idempotency_key="once").status_code == 200
     assert server.exec("onto.task.update", {"task_id": "the first"}).status_code == 400
     assert server.batch({"type": "help", "path": "root"}).status_code == 200
-    eventually(lambda: OperationEvent.objects.count() >= 3, within=5, what="the events")
+    eventually(lambda: OperationEvent.objects.count() >= 3, what="the events")
     at = timezone.now()
     runner.run_due_jobs(at=at)
     rollup_job.run_rollup(at)

@@ -518,7 +518,7 @@ def test_stop_keeps_what_was_written(site: ChatSite, open_chat: Callable[..., Br
     page.route("**/chat/api/stream", lambda route: waiting.append(route), times=1)
     send(page, "Stop at once")
     page.get_by_role("button", name="Stop").click()
-    eventually(lambda: page.wait_for_timeout(10) or waiting, within=5, what="the request")
+    eventually(lambda: page.wait_for_timeout(10) or waiting, what="the request")
     waiting[0].continue_()
     wait_for_end(page, "cancelled")
     never.release()
@@ -551,7 +551,7 @@ def test_switching_conversations_loses_nothing(site: ChatSite, open_chat: Callab
     expect(page.locator("#welcome")).to_be_visible()
     expect(item.get_by_role("img", name="Answering")).to_be_visible()
     hold.release()
-    eventually(lambda: site_has_ended(page, id), within=10, what="the answer's end")
+    eventually(lambda: site_has_ended(page, id), what="the answer's end")
     page.clock.fast_forward(5_000)
     expect(item.get_by_role("img", name="Answering")).to_be_hidden()
 
@@ -802,7 +802,7 @@ def test_answer_is_rated_and_copied_as_markdown(site: ChatSite, open_chat: Calla
     for _ in ("streamed", "loaded"):
         expect(page.get_by_role("button", name="Bad answer")).to_have_attribute("aria-pressed", "true")
         page.get_by_role("button", name="Copy the answer").click()
-        eventually(lambda: page.evaluate("navigator.clipboard.readText()") == "- **one**\n- two", within=5)
+        eventually(lambda: page.evaluate("navigator.clipboard.readText()") == "- **one**\n- two")
         page.evaluate("navigator.clipboard.writeText('')")
         page.reload()
 
@@ -857,7 +857,7 @@ def test_panel_runs_in_a_frame_of_an_allowed_origin_only(site: ChatSite, open_ch
 
     other = open_chat(site.scripted_url)
     other.page.goto(f"{site.desk_url}?{site.scripted_url}/chat/panel/")
-    eventually(lambda: any("frame-ancestors 'self'" in each for each in other.errors), within=5, what="the refusal")
+    eventually(lambda: any("frame-ancestors 'self'" in each for each in other.errors), what="the refusal")
     other.errors.clear()
 
 

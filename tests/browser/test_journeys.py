@@ -14,7 +14,7 @@ from tests.support.servers.processes import Server, eventually
 pytestmark = [pytest.mark.server, pytest.mark.browser]
 
 OP = "onto.task.update"
-WRITTEN = "Change one task; send only the fields that are new"
+WRITTEN = "Change one task; send only what is new"
 PREVIEW = "#preview"
 TABS = 150  # at most, to any place of a page
 
@@ -69,7 +69,7 @@ def test_copy_is_edited_checked_published_served_and_rolled_back(
     assert server.help(OP).json()["summary"] == before.json()["summary"]  # a draft is served to nobody
 
     publish(log_in("admin"), take_picture)
-    eventually(serves_summary(server, WRITTEN), within=5, what="serving it in every worker")
+    eventually(serves_summary(server, WRITTEN), what="serving it in every worker")
     after = server.help(OP)
     assert after.headers["ETag"] != before.headers["ETag"]
     assert after.headers["Gateway-Release"] == stored_releases.get_live_release().version != first.version
@@ -80,7 +80,7 @@ def test_copy_is_edited_checked_published_served_and_rolled_back(
     admin.get_by_label("What went wrong?").fill("Too short")
     admin.get_by_role("button", name="Make live for everyone").click()
     expect(admin.locator("#content")).to_contain_text("Your draft differs from it: 1 op.")
-    eventually(serves_summary(server, before.json()["summary"]), within=5, what="rolling back")
+    eventually(serves_summary(server, before.json()["summary"]), what="rolling back")
     admin.get_by_role("button", name="Discard the change").click()
     admin.wait_for_url("**/admin/registry/release/*")
     assert Op.objects.get(op=OP).summary == before.json()["summary"]
@@ -118,14 +118,14 @@ def test_copy_is_published_by_keyboard_alone(server: Server, log_in: Callable[[s
     admin.page.keyboard.type("Say it in fewer words")
     click_with_keyboard(admin, admin.page.get_by_role("button", name="Publish to everyone"))
     admin.page.wait_for_url("**/admin/registry/release/*")  # it is served before the page has come
-    eventually(serves_summary(server, WRITTEN), within=5, what="serving it")
+    eventually(serves_summary(server, WRITTEN), what="serving it")
 
     admin.page.goto("/admin/")
     click_with_keyboard(admin, admin.page.get_by_role("link", name="Roll back"))
     tab_to(admin, admin.page.get_by_label("What went wrong?"))
     admin.page.keyboard.type("Too short")
     click_with_keyboard(admin, admin.page.get_by_role("button", name="Make live for everyone"))
-    eventually(serves_summary(server, before), within=5, what="rolling back")
+    eventually(serves_summary(server, before), what="rolling back")
 
 
 def click_with_keyboard(person: BrowserUser, target: Locator) -> None:

@@ -21,7 +21,7 @@ from audit.models import AuditEntry
 from demo.traffic import activity
 from tests.support.console.browser_users import BrowserUser
 from tests.support.servers.environment import make_key
-from tests.support.servers.processes import PLAIN_HTTP, Server, eventually
+from tests.support.servers.processes import Server, eventually
 from workspace.demo import DEMO_SUBJECT
 
 pytestmark = [pytest.mark.server, pytest.mark.browser]
@@ -31,36 +31,31 @@ USERS = [*(f"user-{number}" for number in range(200)), DEMO_SUBJECT]  # the demo
 WITHIN_5 = [user for user in USERS if evaluation.is_within(NAME, user, 500)]
 WITHIN_25 = [user for user in USERS if evaluation.is_within(NAME, user, 2_500)]
 
-Ask = Callable[[str], dict[str, object]]
+Ask = Callable[[httpx2.Client, str], str]
 
 
 @pytest.fixture
 def ask(server: Server) -> Ask:
-    """Request a toolset, as a chat service does at the start of a turn."""
+    """Request a toolset, as a chat service does at the start of a turn. Returns its surface."""
     headers = {"Authorization": f"Bearer {make_key(subject='')}"}
     subjects = [Subject(subject=user, seen_at=timezone.now()) for user in USERS]
     Subject.objects.bulk_create(subjects, ignore_conflicts=True)
 
-    def toolset(user: str) -> dict[str, object]:
-        with httpx2.Client(base_url=server.url, headers=headers, **PLAIN_HTTP) as http:
-            response = http.post(
-                "/api/v1/toolset", json={"format": "openai"}, headers={"Gateway-Subject": user, "Gateway-Turn": "t1"}
-            )
-            body: dict[str, object] = response.json()
-            token = {"Gateway-Toolset": str(body["id"]), "Gateway-Subject": user, "Gateway-Turn": "t1"}
-            http.post("/api/v1/exec", json={"op": "onto.project.list"}, headers=token)
-        return body
+    def toolset(http: httpx2.Client, user: str) -> str:
+        turn = headers | {"Gateway-Subject": user, "Gateway-Turn": "t1"}
+        body = http.post("/api/v1/toolset", json={"format": "openai"}, headers=turn).json()
+        token = turn | {"Gateway-Toolset": str(body["id"])}
+        http.post("/api/v1/exec", json={"op": "onto.project.list"}, headers=token)
+        return str(body["surface"])
 
     return toolset
 
 
-def wait_for_gateway_users(ask: Ask, expected: set[str], users: list[str]) -> None:
-    """Wait until every worker gives the gateway surface to these of the users."""
-
-    def list_gateway_users() -> set[str]:
-        return {user for user in users * 3 if ask(user)["surface"] == "gateway"}
-
-    eventually(lambda: list_gateway_users() == expected, within=4, what="following in every worker")
+def wait_for_surfaces(server: Server, ask: Ask, expected: dict[str, str]) -> None:
+    """Wait until every worker gives each of these users the surface."""
+    server.wait_for_workers(
+        lambda http: {user: ask(http, user) for user in expected} == expected, what="following in every worker"
+    )
 
 
 def match_moves(count: int, before: str, after: str) -> re.Pattern[str]:
@@ -74,7 +69,7 @@ def save(page: Page) -> None:
 
 
 def test_cohort_is_created_widened_inspected_and_stopped(
-    log_in: Callable[[str], BrowserUser], ask: Ask, take_picture: Callable[[BrowserUser, str], None]
+    server: Server, log_in: Callable[[str], BrowserUser], ask: Ask, take_picture: Callable[[BrowserUser, str], None]
 ) -> None:
     inside, later = WITHIN_5[0], next(user for user in WITHIN_25 if user not in WITHIN_5)
     outside = next(user for user in USERS if user not in WITHIN_25)
@@ -92,8 +87,7 @@ def test_cohort_is_created_widened_inspected_and_stopped(
     assert not Cohort.objects.exists()
     take_picture(manager, "cohort")
     save(page)
-    users = [inside, later, outside]
-    wait_for_gateway_users(ask, {inside}, users)
+    wait_for_surfaces(server, ask, {inside: "gateway", later: "legacy", outside: "legacy"})
 
     page.goto(f"/admin/analytics/cohort/{Cohort.objects.get().pk}/change/")
     slider = page.get_by_label("Percentage slider")
@@ -104,15 +98,11 @@ def test_cohort_is_created_widened_inspected_and_stopped(
     expect(page.locator("#id_percentage")).to_have_value("25")
     expect(effect).to_contain_text(match_moves(len(WITHIN_25) - len(WITHIN_5), "legacy", "gateway"))
     save(page)
-    wait_for_gateway_users(ask, {inside, later}, users)
+    wait_for_surfaces(server, ask, {inside: "gateway", later: "gateway", outside: "legacy"})
     take_picture(manager, "cohorts")
 
-    def explains_new_percentage() -> bool:
-        page.goto(f"/admin/rollout/who/?subject={outside}")
-        return "not in the 25%" in page.locator("#content").inner_text()
-
-    # Several times, because any of the workers may answer.
-    eventually(lambda: all(explains_new_percentage() for _ in range(6)), within=5, what="explaining it in every worker")
+    page.goto(f"/admin/rollout/who/?subject={outside}")
+    expect(page.locator("#content")).to_contain_text("not in the 25%")
     page.get_by_label("User", exact=False).first.fill(inside)
     page.get_by_role("button", name="Who gets this?").click()
     expect(page.locator("#content")).to_contain_text("within the 25%")
@@ -128,12 +118,13 @@ def test_cohort_is_created_widened_inspected_and_stopped(
     expect(step).to_contain_text(match_moves(len(WITHIN_25), "gateway", "legacy"))
     step.get_by_role("button", name="Confirm").click()
     expect(page.get_by_role("button", name="Undo")).to_be_visible()
-    wait_for_gateway_users(ask, set(), users)
+    wait_for_surfaces(server, ask, dict.fromkeys((inside, later, outside), "legacy"))
     expect(page.locator("#id_is_on")).not_to_be_checked()
     page.get_by_role("button", name="25%", exact=True).click()
     expect(page.locator("#id_is_on")).to_be_checked()  # who chooses a share wants the cohort on
 
-    assert Assignment.objects.get(subject=inside, variant="gateway").cohort == NAME
+    assigned = eventually(Assignment.objects.filter(subject=inside, variant="gateway").first, what="the exposure")
+    assert assigned.cohort == NAME
     expected = [("changed", "product manager"), ("changed", "product manager"), ("added", "product manager")]
     assert list(AuditEntry.objects.filter(kind="cohort").values_list("action", "by")) == expected
     assert manager.errors == []
@@ -176,7 +167,9 @@ def test_reports_show_figures_that_link_to_their_rows(
     assert manager.errors == []
 
 
-def test_manager_plans_starts_looks_and_decides_in_a_few_clicks(log_in: Callable[[str], BrowserUser], ask: Ask) -> None:
+def test_manager_plans_starts_looks_and_decides_in_a_few_clicks(
+    server: Server, log_in: Callable[[str], BrowserUser], ask: Ask
+) -> None:
     manager = log_in("product manager")
     page = manager.page
     page.evaluate("() => sessionStorage.setItem('clicks', 0)")
@@ -205,8 +198,8 @@ def test_manager_plans_starts_looks_and_decides_in_a_few_clicks(log_in: Callable
     arms = {arm.name: arm.variant for arm in experiment.list_arms()}
     rollout = assignment.load_rollout()
     chosen = {user: rollout.evaluate(FlagKey.SURFACE, EvaluationContext(subject=user)).cohort for user in USERS}
-    some = [next(user for user in USERS if chosen[user] == arm) for arm in arms]
-    eventually(lambda: [ask(user)["surface"] for user in some] == list(arms.values()), within=4, what="both arms")
+    some = {next(user for user in USERS if chosen[user] == arm): variant for arm, variant in arms.items()}
+    wait_for_surfaces(server, ask, some)
 
     add_figures_of_users(chosen)
     for hours in (0, 1):
@@ -224,7 +217,7 @@ def test_manager_plans_starts_looks_and_decides_in_a_few_clicks(log_in: Callable
     expect(page.get_by_text("typed-tools is shipped.")).to_be_visible()
     experiment.refresh_from_db()
     assert (experiment.state, experiment.decision, experiment.note) == ("decided", "ship", "Fewer failures, no harm.")
-    eventually(lambda: {ask(user)["surface"] for user in some} == {"hybrid"}, within=4, what="everyone on hybrid")
+    wait_for_surfaces(server, ask, dict.fromkeys(some, "hybrid"))
     assert int(page.evaluate("sessionStorage.getItem('clicks')")) <= 14
     assert manager.errors == []
 

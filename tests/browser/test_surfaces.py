@@ -73,6 +73,6 @@ def test_surfaces_are_edited_previewed_published_and_served(
     admin.get_by_role("button", name="Publish to everyone").click()
     admin.wait_for_url("**/admin/registry/release/*")
 
-    eventually(lambda: "discover_task_tools" in list_tools(server, "discovery"), within=5, what="the discovery tool")
-    eventually(lambda: list_tools(server, "hybrid")[3:] == ["get_user_profile"], within=5, what="the pinned tool")
-    eventually(lambda: list_agents(server) == ["Digs things up"], within=5, what="the summary of the agent")
+    eventually(lambda: "discover_task_tools" in list_tools(server, "discovery"), what="the discovery tool")
+    eventually(lambda: list_tools(server, "hybrid")[3:] == ["get_user_profile"], what="the pinned tool")
+    eventually(lambda: list_agents(server) == ["Digs things up"], what="the summary of the agent")

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
 
@@ -26,7 +27,8 @@ from analytics.turns.prices import ModelPrice
 from chat.models import Profile as ChatProfile
 from config import celery
 from console import sidebar
-from gateway.batches import broker
+from core.background import task_queue
+from gateway.batches import broker, sweep
 from gateway.jobs import runner
 from gateway.models import (
     ApiKey,
@@ -47,6 +49,7 @@ from registry.drafts import switch_service
 from registry.models import Connection, EvalCase, OpEmbedding, ScheduledPublish
 from registry.releases.selection import load_selection
 from registry.reviews import requests
+from tests.support.background import wait_until_idle
 from tests.support.clients.api import Api
 from tests.support.clients.oauth_client import register_application
 from tests.support.console import role_matrix
@@ -91,15 +94,27 @@ def make_api(make_key: Callable[..., str]) -> Callable[..., Api]:
 
 
 @pytest.fixture(scope="session")
-def start_worker_once() -> None:
+def worker_threads() -> ThreadPoolExecutor:
+    """The threads of an embedded worker. Tests that do not ask for it have none, whatever ran before."""
     celery.start_embedded_worker()
+    threads = task_queue._threads
+    assert threads is not None
+    task_queue._threads, sweep.is_worker = None, False
+    return threads
 
 
 @pytest.fixture
-def embedded_worker(start_worker_once: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run the embedded worker of a web process in threads of the test process."""
+def embedded_worker(worker_threads: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Run the embedded worker of a web process in threads of the test process.
+
+    They end their work before the test ends: an entry is done before its thread is, which would see the next test.
+    """
     broker._sender._failed_at = 0.0
     monkeypatch.setattr(broker, "SEND_TIMEOUT", 5.0)  # a busy machine is not a broker that is down
+    monkeypatch.setattr(task_queue, "_threads", worker_threads)
+    monkeypatch.setattr(sweep, "is_worker", True)
+    yield
+    wait_until_idle(worker_threads)
 
 
 @pytest.fixture

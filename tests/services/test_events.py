@@ -34,7 +34,7 @@ def test_event_of_a_response_is_stored_within_a_second(shared_server: Server) ->
     assert [response.status_code for response in responses] == [200, 404, 200, 400]
 
     traces = {response.headers["Gateway-Trace"] for response in responses}
-    eventually(lambda: traces <= set(count_events_by_trace()), within=10, what="the arrival of four events")
+    eventually(lambda: traces <= set(count_events_by_trace()), what="the arrival of four events")
     assert {count_events_by_trace()[trace] for trace in traces} == {1}
 
 
@@ -55,7 +55,7 @@ def test_events_are_all_written_when_the_server_stops_during_a_burst(server: Ser
     with ThreadPoolExecutor(8) as pool:
         for _ in range(8):
             pool.submit(call_until_server_stops)
-        assert enough.wait(20)
+        assert enough.wait(60)
         server.process.stop()
 
     counts = count_events_by_trace()
@@ -74,4 +74,4 @@ def test_server_replaces_a_killed_worker(server: Server) -> None:
         assert killed not in workers
         traces += [call_for_trace(http) for http in workers.values()]
 
-    eventually(lambda: not set(traces) - set(count_events_by_trace()), within=10, what="the events' arrival")
+    eventually(lambda: not set(traces) - set(count_events_by_trace()), what="the events' arrival")

@@ -36,7 +36,6 @@ pytestmark = [pytest.mark.both_databases, pytest.mark.server]
 OP = "onto.task.list"
 USERS = [f"user-{number}" for number in range(5_000)]
 CALLS = 4  # of each user
-FOLLOWS_WITHIN = 2.0  # seconds
 BAD, GOOD = "List tasks; filter with mood", "List tasks; filter with state_key"
 
 
@@ -48,28 +47,42 @@ class ScriptedClient:
     key: str
     misled: set[str] = field(default_factory=set)
 
-    def read_summary(self, user: str) -> str:
-        with self._connect(user) as http:
-            return str(http.get("/api/v1/help", params={"path": OP}).json()["summary"])
+    def read_summary(self, user: str, http: httpx2.Client) -> str:
+        headers = self._build_headers(user)
+        return str(http.get("/api/v1/help", params={"path": OP}, headers=headers).json()["summary"])
 
-    def read_release(self, user: str) -> str:
+    def read_release(self, user: str, http: httpx2.Client) -> str:
         """Return the release that a user would get. This is no exposure, and nothing that a metric counts."""
-        with self._connect(user) as http:
-            flags = http.post("/ofrep/v1/evaluate/flags", json={"context": {"targetingKey": user}}).json()["flags"]
+        body = {"context": {"targetingKey": user}}
+        flags = http.post("/ofrep/v1/evaluate/flags", json=body, headers=self._build_headers(user)).json()["flags"]
         return next(str(flag["value"]) for flag in flags if flag["key"] == FlagKey.RELEASE)
 
     def take_turn(self, user: str) -> None:
-        """Read help and make some calls. One user in ten makes one mistake whatever the help says."""
-        argument = "mood" if self.read_summary(user) == BAD else "state_key"
+        """Read help and make some calls. Some users make one mistake whatever the help says."""
+        with self.connect(user) as http:
+            argument = "mood" if self.read_summary(user, http) == BAD else "state_key"
         self.misled |= {user} if argument == "mood" else set()
-        with self._connect(user) as http:
+        with self.connect(user) as http:
             for number in range(CALLS):
-                name = "colour" if not number and user.endswith("0") else argument
+                name = "colour" if not number and is_careless(user) else argument
                 http.post("/api/v1/exec", json={"op": OP, "args": {name: "todo"}})
 
-    def _connect(self, user: str) -> httpx2.Client:
+    def connect(self, user: str) -> httpx2.Client:
         """Return a client with a new connection, which another process may answer."""
-        return self.server.client(headers={"Authorization": f"Bearer {self.key}", "Gateway-Subject": user})
+        return self.server.client(headers=self._build_headers(user))
+
+    def wait_for_summary(self, users: list[str], summary: str) -> None:
+        """Wait until every process serves this summary to all these users."""
+        self.server.wait_for_workers(
+            lambda http: all(self.read_summary(user, http) == summary for user in users), what=f"the help {summary!r}"
+        )
+
+    def wait_for_release(self, user: str, release: Release) -> None:
+        """Wait until every process serves the release to a user."""
+        self.server.wait_for_workers(lambda http: self.read_release(user, http) == release.version, what="the release")
+
+    def _build_headers(self, user: str) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self.key}", "Gateway-Subject": user}
 
 
 @pytest.fixture
@@ -103,25 +116,36 @@ def find_users(experiment: Experiment) -> list[list[str]]:
     return [[user for user in USERS if cohorts[user] == arm.name] for arm in experiment.list_arms()]
 
 
+def is_careless(user: str) -> bool:
+    """Return whether a user makes a mistake whatever the help says: one user in ten."""
+    return user.endswith("0")
+
+
+def take_alike(control: list[str], new: list[str]) -> list[str]:
+    """Return 30 users of each side, three of them careless, in turn.
+
+    By chance one side could be clearly worse, or slower if it came while the machine is busy.
+    """
+    sides = []
+    for users in (control, new):
+        careful = [user for user in users if not is_careless(user)]
+        sides.append([*filter(is_careless, users)][:3] + careful[:27])
+    return [user for pair in zip(*sides, strict=True) for user in pair]
+
+
 def take_turns(chat: ScriptedClient, users: list[str]) -> None:
     for user in users:
         chat.take_turn(user)
 
 
-def wait_until_served(chat: ScriptedClient, user: str, release: Release) -> None:
-    """Wait until every process serves the release."""
-
-    def is_served() -> bool:
-        return {chat.read_release(user) for _ in range(20)} == {release.version}
-
-    eventually(is_served, within=FOLLOWS_WITHIN, what="the release")
-
-
 def wait_for_job(experiment: Experiment, is_done: Callable[[], bool], *, within: float = 90) -> None:
-    """Wait for what the server's own job does, which is due now and not in a minute."""
+    """Wait for what the server's own job does, which is due now and not in a minute.
+
+    While it runs, it is not made due: then the other process would run it, too.
+    """
 
     def check() -> bool:
-        PeriodicJob.objects.filter(name="rollups.run", held_until__gt=Now()).update(held_until=Now())
+        PeriodicJob.objects.filter(name="rollups.run", holder="").update(held_until=Now())
         time.sleep(0.5)
         experiment.refresh_from_db()
         return is_done()
@@ -132,17 +156,18 @@ def wait_for_job(experiment: Experiment, is_done: Callable[[], bool], *, within:
 def test_bad_release_comes_back_by_itself_and_a_good_one_reaches_everyone(
     chat: ScriptedClient, receiver: Receiver
 ) -> None:
-    before = chat.read_summary("user-0")
+    with chat.connect("user-0") as http:
+        before = chat.read_summary("user-0", http)
     bad, experiment = release("bad", BAD, [[1, 4], [5, 4], [25, 8], [50, 8]])
     control, new = find_users(experiment)
     assert 30 < len(new) < 75  # 1% of the users
-    wait_until_served(chat, new[0], bad)
+    chat.wait_for_release(new[0], bad)
 
     take_turns(chat, [*control, *new, *USERS[:50]])
     wait_for_job(experiment, lambda: experiment.state == Experiment.State.STOPPED)
 
     # It was taken back in the first step, and every process serves the live release again.
-    eventually(lambda: all(chat.read_summary(user) == before for user in new), within=FOLLOWS_WITHIN)
+    chat.wait_for_summary(new, before)
     assert experiment.step == 0
     assert len(chat.misled) == Assignment.objects.filter(variant=bad.version).values("subject").distinct().count()
     assert chat.misled == set(new)
@@ -153,13 +178,13 @@ def test_bad_release_comes_back_by_itself_and_a_good_one_reaches_everyone(
     lifecycle.decide(experiment, "drop", "It names the wrong argument.", by="ana", at=timezone.now())
     good, experiment = release("good", GOOD, [[10, 0.001], [50, 0.001]])
     control, new = find_users(experiment)
-    wait_until_served(chat, new[0], good)
-    take_turns(chat, [*control[:30], *new[:30]])
+    chat.wait_for_release(new[0], good)
+    take_turns(chat, take_alike(control, new))
     wait_for_job(experiment, lambda: experiment.state == Experiment.State.DECIDED)
 
     assert (experiment.decision, experiment.step) == ("ship", 1)
     assert stored_releases.is_live(good.version)
-    eventually(lambda: all(chat.read_summary(user) == GOOD for user in USERS[::100]), within=FOLLOWS_WITHIN)
+    chat.wait_for_summary(USERS[::100], GOOD)
     entry = AuditEntry.objects.get(kind="release", name=good.version, action="published")
     assert (entry.by, entry.note) == ("guardrail", "All steps are done, without clear harm.")
 

@@ -177,7 +177,7 @@ def test_client_connects_reads_and_writes(gateway: Gateway, mode: str, task: Tas
     assert '"VALIDATION_ERROR"' in seen["error"].content[0].text
     trace_id = seen["write"].structured_content["meta"]["trace_id"]
     event = OperationEvent.objects.filter(trace_id=trace_id, source="mcp", op="onto.task.update")
-    eventually(event.exists, within=10, what="writing the event")
+    eventually(event.exists, what="writing the event")
 
 
 @MODES

@@ -49,7 +49,7 @@ DOCKERFILE = (Path(settings.BASE_DIR) / "Dockerfile").read_text().replace("\\\n"
 HOST = "gateway.example.com"
 TOKEN = "the token of the test's own scraper"
 IN_FLIGHT = 3.0  # seconds
-IDLE_STOPS_WITHIN = 2.0  # seconds
+IDLE_STOPS_WITHIN = 10.0  # seconds; one where the machine is not busy
 
 
 def read_instruction(instruction: str) -> str:
@@ -207,7 +207,7 @@ def test_metrics_cover_all_workers_and_require_the_token(running: Server) -> Non
             for _ in range(5)
             if http.post("/api/v1/exec", json={"op": "probe.process"}).is_success
         )
-        eventually(lambda: count_calls() - before >= 10 + len(workers), within=5)  # another worker counts in bulk
+        eventually(lambda: count_calls() - before >= 10 + len(workers))  # another worker counts in bulk
 
     assert calls == 10
     assert read_metric("gateway_release_live", read_metrics()) == 1
@@ -234,7 +234,7 @@ def test_log_lines_are_json_with_the_trace_of_the_request(running: Server) -> No
     response = running.exec("no.such.op")
 
     trace = response.headers["Gateway-Trace"]
-    lines = eventually(lambda: [line for line in running.process.lines if trace in line], within=5)
+    lines = eventually(lambda: [line for line in running.process.lines if trace in line])
     record = json.loads(lines[0])
     assert (record["logger"], record["trace"]) == ("gateway.execution.pipeline", trace)
     assert record["release"] == response.headers["Gateway-Release"]

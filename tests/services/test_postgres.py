@@ -96,7 +96,7 @@ def test_help_is_served_from_memory_while_the_database_is_down(server: Server, s
         start = time.monotonic()
         with server.client() as http:
             assert [http.get("/api/v1/help").status_code for _ in range(20)] == [200] * 20
-            assert time.monotonic() - start < 2
+            assert time.monotonic() - start < 10  # none waited for a connection
             refused = http.post("/api/v1/exec", json={"op": "onto.task.list"})
             ready = http.get("/readyz")
             alive = http.get("/healthz")
@@ -109,9 +109,9 @@ def test_help_is_served_from_memory_while_the_database_is_down(server: Server, s
     finally:
         set_database_down(store, False)
 
-    eventually(lambda: [server.exec("onto.task.list").status_code for _ in range(10)] == [200] * 10, within=10)
+    eventually(lambda: [server.exec("onto.task.list").status_code for _ in range(10)] == [200] * 10)
     with server.workers() as workers:
-        eventually(lambda: are_ready(workers), within=10)
+        eventually(lambda: are_ready(workers))
 
 
 @pytest.fixture
@@ -131,7 +131,7 @@ def test_silent_database_delays_calls_to_their_deadline_and_help_not_at_all(
         link.silence()
         started = time.monotonic()
         calls = [pool.submit(server.exec, "probe.count") for _ in range(12)]  # more than there are threads
-        not_ready = eventually(lambda: server.find_unready(), within=10)
+        not_ready = eventually(lambda: server.find_unready())
         assert [server.help().status_code for _ in range(20)] == [200] * 20
         assert [http.get("/healthz").status_code for http in workers.values()] == [200] * 2
 
@@ -141,8 +141,8 @@ def test_silent_database_delays_calls_to_their_deadline_and_help_not_at_all(
         assert time.monotonic() - started < 30  # each took 2 s for the op and 1 s more, a few at a time
         link.resume()
         eventually(lambda: [server.exec("probe.count").status_code for _ in range(10)] == [200] * 10, within=20)
-        eventually(lambda: are_ready(workers), within=10)  # a worker asks its database again every half second
-        eventually(lambda: server.process.output.count("database.recovered") >= len(workers), within=5)
+        eventually(lambda: are_ready(workers))  # a worker asks its database again every half second
+        eventually(lambda: server.process.output.count("database.recovered") >= len(workers))
 
     assert not_ready["checks"]["database"] == "does not answer"
     assert "database.unreachable" in server.process.output
@@ -159,7 +159,7 @@ def test_server_waits_for_a_database_that_is_away_and_says_so(store: Store, tmp_
         not_ready = server.find_unready()
         link.resume()
         wait_until_ready(process, server.url)
-        eventually(lambda: [server.exec("probe.count").status_code for _ in range(10)] == [200] * 10, within=10)
+        eventually(lambda: [server.exec("probe.count").status_code for _ in range(10)] == [200] * 10)
         assert process.stop() == 0
     finally:
         process.kill()

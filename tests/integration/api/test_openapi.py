@@ -332,6 +332,8 @@ CHECKS = [
 ]
 
 
+# Threads of the gateway may use `random` while hypothesis draws a value.
+@pytest.mark.filterwarnings("ignore:Do not use the `random` module:hypothesis.errors.HypothesisDeprecationWarning")
 @pytest.mark.parametrize("mode", list(schemathesis.GenerationMode))
 def test_generated_requests_get_documented_responses(
     openapi_schema: OpenApiSchema, api_with_all_scopes: Api, mode: Any

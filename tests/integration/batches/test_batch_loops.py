@@ -145,7 +145,7 @@ def test_loop_stops_when_its_batch_is_cancelled(
         assert started.wait(10)
         assert api.http.delete(f"/api/v1/batches/{id}", headers=api.headers).status_code == 200
 
-    wait_until_done(api, id, within=10, status="cancelled")
+    wait_until_done(api, id, status="cancelled")
     batch = api.get(f"batches/{id}").json()
     assert batch["results"][1]["meta"]["rows"] == {"all": 3, "chosen": 3, "ran": 1}
     assert "cancelled" in batch["results"][1]["meta"]["warnings"][0]

@@ -361,6 +361,22 @@ def test_offset_moves_the_date_that_the_row_has(api: Api) -> None:
     assert details["retry_with"]["args"]["due_at"] == week_later.isoformat()
 
 
+def test_day_keeps_the_time_that_the_row_has(api: Api) -> None:
+    api.exec(
+        "onto.task.update", {"task_id": DEMO_TASK_ID, "start_at": "2026-11-30T10:15", "due_at": "2026-12-02T18:00"}
+    )
+    args = {"task_id": DEMO_TASK_ID, "start_at": "2026-12-10", "due_at": "2026-12-11"}
+
+    details = api.exec("cal.task.schedule", args)["error"]["details"]
+
+    assert details["retry_with"]["args"] == {
+        "task_id": DEMO_TASK_ID,
+        "start_at": "2026-12-10T10:15",
+        "due_at": "2026-12-11T18:00",
+    }
+    assert all("at its current time" in each["message"] for each in details["field_errors"])
+
+
 @for_each("op", ["onto.task.list", "onto.task.shift"])
 @for_each("word", ["open", "unfinished", "pending", "active"])
 def test_open_in_a_filter_means_every_unfinished_state(api: Api, op: str, word: str) -> None:

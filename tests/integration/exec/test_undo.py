@@ -30,6 +30,14 @@ def test_answer_of_a_write_has_the_args_that_undo_exactly_this_write(api: Api) -
     assert token_budget.count_json({"undo": undo}) <= MOST_TOKENS
 
 
+def test_times_of_undone_writes_are_in_utc_like_those_of_rows(api: Api) -> None:
+    set_title(api, "Renamed")
+
+    [write] = api.exec(UNDO, {})["result"]["writes"]
+
+    assert write["at"].endswith("Z")
+
+
 def test_each_entry_of_a_batch_and_each_row_of_a_loop_can_be_undone_alone(api: Api) -> None:
     listing = {"type": "exec", "op": "onto.task.list", "args": {"limit": 2}}
     new = {"project_id": DEMO_PROJECT_ID, "title": "New"}

@@ -363,7 +363,7 @@ def test_entry_of_a_batch_goes_on_and_then_those_that_depend_on_it(api: Api, ask
         status: dict[str, Any] = api.get(f"batches/{batch['batch_id']}?wait=5").json()
         return status
 
-    eventually(lambda: read_status()["ok"], within=5, what="the batch")
+    eventually(lambda: read_status()["ok"], what="the batch")
     assert read_status()["results"][0]["result"] == envelope["result"]
 
 
@@ -378,11 +378,9 @@ def test_call_that_is_followed_shows_progress_and_can_be_stopped_at_the_program(
         entry: dict[str, Any] = api.get(f"batches/{batch}").json()["results"][0]
         return entry
 
-    eventually(lambda: "progress" in read_entry(), within=5, what="progress")
+    eventually(lambda: "progress" in read_entry(), what="progress")
     assert read_entry()["progress"] == {"done": 3, "total": 10, "message": "Reading page 3"}
     api.http.delete(f"/api/v1/batches/{batch}", headers=api.headers)
 
-    eventually(lambda: (program / "cancelled").exists(), within=5, what="the cancellation")
-    eventually(
-        lambda: read_entry().get("error", {}).get("details", {}).get("reason") == "cancelled", within=5, what="end"
-    )
+    eventually(lambda: (program / "cancelled").exists(), what="the cancellation")
+    eventually(lambda: read_entry().get("error", {}).get("details", {}).get("reason") == "cancelled", what="end")

@@ -131,7 +131,8 @@ def test_call_has_the_same_envelope_on_both_doors(api: Api, path: str, tool: str
     assert json.loads(over_mcp["content"][0]["text"]) == over_mcp["structuredContent"]
     # On this surface, ops are tools, and messages name them so. Over HTTP, only a toolset would tell.
     catalog = cache.get_live_catalog()
-    named = surface_names.name_ops_in_envelope(over_http, catalog, OpToolNames.of(catalog))  # type: ignore[arg-type]
+    names = OpToolNames.of(catalog)
+    named = surface_names.name_ops_in_envelope(over_http, catalog, names, surface=Surface.LEGACY)  # type: ignore[arg-type]
     assert mask(over_mcp["structuredContent"]) == mask(as_tool["structuredContent"]) == mask(named)  # type: ignore[arg-type]
 
 

@@ -72,7 +72,7 @@ def test_session_ends_when_nobody_uses_it(
     monkeypatch.setattr(mcp_session, "IDLE_SECONDS", 0.3)
     callers[0].exec(WRITE, {"text": "secret"})
 
-    eventually(lambda: not session_pool._open, within=10, what="the end of the session")
+    eventually(lambda: not session_pool._open, what="the end of the session")
 
     assert callers[0].exec(READ)["result"].get("text", "") == ""
 

@@ -369,7 +369,7 @@ def test_tool_that_changes_in_mid_session_is_not_called_again(api: Api, talkativ
     talkative.on_call = None
 
     # What a server says on its own arrives a moment later.
-    error = eventually(lambda: api.exec(READ).get("error"), within=10, what="the refusal of a changed tool")
+    error = eventually(lambda: api.exec(READ).get("error"), what="the refusal of a changed tool")
     assert error["details"]["reason"] == "upstream_changed"
     talkative.calls.clear()
 
@@ -392,7 +392,7 @@ def test_server_that_floods_its_session_is_left_and_connected_again(
     api.exec(READ)
     talkative.on_call = None
 
-    eventually(lambda: api.exec(READ) and count_handshakes(talkative) > opened, within=10, what="another handshake")
+    eventually(lambda: api.exec(READ) and count_handshakes(talkative) > opened, what="another handshake")
     assert api.exec(READ)["ok"] is True
 
 

@@ -87,7 +87,7 @@ def test_rollout_preview_uses_the_users_of_the_demo(demo_activity: int, manager_
 def test_every_report_opens_in_few_queries_and_its_tabs_keep_the_filters(
     demo_activity: int, manager_client: HttpClient, django_assert_max_num_queries: Any, name: str
 ) -> None:
-    with django_assert_max_num_queries(36):
+    with django_assert_max_num_queries(38):  # on PostgreSQL; two of them give the sums memory
         page = read_page(manager_client, name, days=7)
 
     assert "Nothing to show" not in page

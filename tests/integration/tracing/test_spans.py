@@ -11,6 +11,7 @@ from tests.support.clients.api import Api
 from tests.support.clients.batches import LIST, send_batch
 from tests.support.rows.analytics_rows import store_contents
 from tests.support.servers.collector import Collector, read_attributes
+from tests.support.servers.processes import eventually
 from tests.support.upstreams.http_upstream import READ, HttpUpstream, build_json
 from tests.support.upstreams.mcp_upstream import McpUpstream, build_text, publish_tools
 
@@ -110,7 +111,8 @@ def test_entries_of_a_batch_belong_to_the_request_that_sent_it(
 ) -> None:
     send_batch(api, LIST, LIST, mode=mode)
 
-    request, *calls = collector.read()
+    # A call is answered before its span ends.
+    request, *calls = eventually(lambda: (spans := collector.read())[2:] and spans, what="three spans")
     assert [call.name for call in calls] == ["execute_tool onto.task.list"] * 2
     assert {call.parent_span_id for call in calls} == {request.span_id}
 

@@ -16,6 +16,7 @@ from core.handler_contract import OpOutcome, OpRequest
 from gateway.batches import runner, sweep
 from gateway.models import Batch
 from tests.support.clients.api import Api
+from tests.support.servers.processes import PATIENCE
 from workspace.demo import DEMO_PROJECT_ID
 from workspace.handlers import HANDLERS
 
@@ -92,7 +93,7 @@ def send_background_batch(api: Api, *ops: dict[str, Any], **body: Any) -> str:
     return str(response.json()["batch_id"])
 
 
-def wait_until_done(api: Api, id: str, *, within: float, status: str = "done") -> None:
+def wait_until_done(api: Api, id: str, *, within: float = PATIENCE, status: str = "done") -> None:
     start = time.monotonic()
     while api.get(f"batches/{id}?wait=1").json()["status"] != status:
         assert time.monotonic() - start < within

@@ -17,6 +17,7 @@ from console.access.roles import Role
 from tests.support.console import playwright_loop
 
 PASSWORD = "a password of the tests"
+WAITS_MS = 30_000  # for what a page does: a busy machine is not a failure
 DESKTOP, PHONE = {"width": 1280, "height": 800}, {"width": 390, "height": 844}
 IMAGES = Path(settings.BASE_DIR) / "docs" / "images"
 
@@ -56,7 +57,7 @@ class BrowserUser:
     def __init__(self, browser: Browser, url: str, **options: Any) -> None:
         self.url = url
         self.context = browser.new_context(base_url=url, viewport=DESKTOP, reduced_motion="reduce", **options)
-        self.context.set_default_timeout(10_000)
+        self.context.set_default_timeout(WAITS_MS)
         self.requests: list[str] = []
         self.errors: list[str] = []
         self.context.on("request", self._record_request)

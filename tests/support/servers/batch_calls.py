@@ -6,7 +6,7 @@ from typing import Any
 
 import httpx2
 
-from tests.support.servers.processes import Server, eventually
+from tests.support.servers.processes import PATIENCE, Server, eventually
 
 
 def build_entry(op: str, **args: Any) -> dict[str, Any]:
@@ -17,7 +17,7 @@ def build_keep_entry(title: str) -> dict[str, Any]:
     return {**build_entry("probe.keep", title=title), "idempotency_key": title.replace(" ", "-")}
 
 
-def wait_until_done(server: Server, id: str, *, within: float) -> dict[str, Any]:
+def wait_until_done(server: Server, id: str, *, within: float = PATIENCE) -> dict[str, Any]:
     statuses: list[dict[str, Any]] = []
 
     def is_done() -> bool:

@@ -12,7 +12,7 @@ from workspace.demo import DEMO_PROJECT_ID
 from workspace.models import Task
 
 SLOW_JOB, QUICK_JOB = "probe.slow", "probe.quick"
-MAX_WAIT = 30  # seconds until a waiting handler fails
+MAX_WAIT = 90  # seconds until a waiting handler fails, because its test has
 BRIEF_MS = 2_000  # the time limit of the op "count"
 
 _FOLDER = {"type": "object", "properties": {"folder": {"type": "string"}}, "additionalProperties": False}

@@ -23,6 +23,7 @@ T = TypeVar("T")
 
 _ports = count(random.randrange(10_000))  # another start in each run, as several may run on a machine
 
+PATIENCE = 60.0  # seconds for what takes a moment: a busy machine is not a failure
 STARTS_WITHIN = 120.0  # seconds; each process needs two of CPU time, which a busy machine is slow to give
 STOPS_WITHIN = 40.0  # seconds; production gives a worker 25 seconds to finish
 WORKERS = 2
@@ -33,7 +34,7 @@ PORTS_EACH = len(PORTS) // PORT_SHARES
 PLAIN_HTTP: dict[str, Any] = {"trust_env": False, "verify": False}
 
 
-def eventually(check: Callable[[], T], *, within: float, what: str = "it") -> T:
+def eventually(check: Callable[[], T], *, within: float = PATIENCE, what: str = "it") -> T:
     """Call `check` until it returns a true value, and return that. Fails after `within` seconds."""
     until = time.monotonic() + within
     while not (value := check()):
@@ -45,7 +46,7 @@ def eventually(check: Callable[[], T], *, within: float, what: str = "it") -> T:
 def kill_process(pid: int) -> None:
     """Kill a process and wait for its end: until then the system may give it new connections, and resets them."""
     os.kill(pid, signal.SIGKILL)
-    eventually(lambda: _is_over(pid), within=10, what="the end of a killed process")
+    eventually(lambda: _is_over(pid), what="the end of a killed process")
 
 
 def _is_over(pid: int) -> bool:
@@ -203,6 +204,11 @@ class Server:
 
             eventually(find_worker, within=STARTS_WITHIN, what="finding every worker")
             yield clients
+
+    def wait_for_workers(self, check: Callable[[httpx2.Client], bool], *, within: float = PATIENCE, what: str) -> None:
+        """Wait until a check is true in every worker: each reads cohorts, switches and releases for itself."""
+        with self.workers() as workers:
+            eventually(lambda: all(check(http) for http in workers.values()), within=within, what=what)
 
 
 def get_process_id(http: httpx2.Client) -> int:

@@ -9,6 +9,7 @@ from django.contrib.auth.models import User
 from django.core.exceptions import ImproperlyConfigured
 from django.test import Client, RequestFactory
 from django.utils import timezone
+from pytest_django.fixtures import Settings
 
 from analytics.flags import FlagKey
 from analytics.rollout import assignment
@@ -103,6 +104,12 @@ def test_empty_pages_have_no_tab(admin_user: User, admin_client: Client) -> None
 
     assert read_tabs(admin_client, overview)[-1] == "Tool selection"
     assert "Switches" in read_titles(admin_user)["Access"]
+
+
+def test_tool_selection_has_a_tab_where_a_fast_model_selects(admin_client: Client, settings: Settings) -> None:
+    settings.LLM_BASE_URL, settings.LLM_FAST_MODEL = "http://llm.test/v1", "small"
+
+    assert read_tabs(admin_client, "/admin/reports/")[-1] == "Tool selection"
 
 
 def read_tabs(client: Client, path: str) -> list[str]:
