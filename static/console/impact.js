@@ -32,6 +32,7 @@
   }
 
   const scheduleRefresh = () => {
+    pending?.abort(); // its answer is of the form before this edit
     clearTimeout(timer);
     timer = setTimeout(refresh, WAIT);
   };

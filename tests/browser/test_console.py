@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, Request, expect
+from playwright.sync_api import Page, Request, Route, expect
 
 from registry.models import Op
 from tests.browser.conftest import SharedServer
@@ -85,6 +85,26 @@ def test_preview_follows_the_field_that_is_edited(admin: BrowserUser) -> None:
     expect(schema).to_have_value(re.compile('"title": {[^}]*"description": "What to do"'))
     expect(page.locator("#preview-argument")).to_have_value("title")
     expect(page.locator(".op-header")).to_contain_text("unsaved")
+
+
+def test_late_preview_does_not_put_the_former_argument_back(admin: BrowserUser) -> None:
+    page = admin.page
+    page.goto("/admin/registry/op/?q=onto.task.update")
+    page.locator("#result_list").get_by_role("link", name="onto.task.update").click()
+    expect(page.locator("#preview")).to_contain_text("tokens")
+    preview_url = str(page.locator("#preview").get_attribute("data-url"))
+    page.get_by_role("tab", name="Arguments").click()
+    held: list[Route] = []
+    page.route(f"**{preview_url}", lambda route: held.append(route), times=1)  # noqa: PLW0108 - no built-in is taken
+    page.locator("#id_parameters_schema").evaluate(SET_CARET, '"priority": {')
+    page.keyboard.type(" ")
+    while not held:
+        page.wait_for_timeout(10)
+
+    with page.expect_request(f"**{preview_url}") as request:
+        page.get_by_label("Description of title").fill("What to do")
+        held[0].continue_()
+    assert 'name="preview-argument"\r\n\r\ntitle' in (request.value.post_data or "")
 
 
 def is_post(request: Request) -> bool:

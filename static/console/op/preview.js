@@ -13,6 +13,7 @@
   let pending = null; // the request in flight
 
   const scheduleRefresh = () => {
+    pending?.abort(); // its answer is of the form before this edit, and would put the former argument back
     clearTimeout(timer);
     timer = setTimeout(refresh, WAIT);
   };
