@@ -109,10 +109,17 @@ def shared_server(
 
 
 @pytest.fixture(scope="session")
-def admin(browser: Browser, shared_server: SharedServer) -> Iterator[BrowserUser]:
+def logged_in_admin(browser: Browser, shared_server: SharedServer) -> Iterator[BrowserUser]:
     """An admin who looks at every page."""
     with browser_users.open_browser(browser, shared_server.server.url) as person:
         yield person.log_in("admin")
+
+
+@pytest.fixture
+def admin(logged_in_admin: BrowserUser) -> BrowserUser:
+    """The admin with a new tab, since pages keep there which parts of them are open."""
+    logged_in_admin.open_tab()
+    return logged_in_admin
 
 
 @pytest.fixture

@@ -65,6 +65,11 @@ class BrowserUser:
         self.context.on("weberror", lambda error: self.errors.append(str(error.error)))
         self.page: Page = self.context.new_page()
 
+    def open_tab(self) -> None:
+        """Go on in a new tab. It has the cookies of the former one, but none of its `sessionStorage`."""
+        self.page.close()
+        self.page = self.context.new_page()
+
     def log_in(self, name: str) -> "BrowserUser":
         self.page.goto("/admin/")
         self.page.get_by_label("User name").fill(name)
