@@ -143,8 +143,8 @@ else:
                 "connection_class": LimitedConnection,
             },
             "connect_timeout": 5,  # seconds
-            # To compile a statement takes longer than it saves: none of ours should run for seconds. The temporary tables
-            # of a roll-up stay in memory.
+            # To compile a statement takes longer than it saves: none of ours should run for seconds. The temporary
+            # tables of a roll-up stay in memory.
             "options": f"-c statement_timeout={DEFAULT_STATEMENT_TIMEOUT_MS} -c jit=off -c temp_buffers=64MB",
         }
     )

@@ -95,10 +95,10 @@ def test_late_preview_does_not_put_the_former_argument_back(admin: BrowserUser) 
     preview_url = str(page.locator("#preview").get_attribute("data-url"))
     page.get_by_role("tab", name="Arguments").click()
     held: list[Route] = []
-    page.route(f"**{preview_url}", lambda route: held.append(route), times=1)  # noqa: PLW0108 - no built-in is taken
+    page.route(f"**{preview_url}", lambda route: held.append(route), times=1)  # it takes no built-in method
     page.locator("#id_parameters_schema").evaluate(SET_CARET, '"priority": {')
     page.keyboard.type(" ")
-    while not held:
+    while not held:  # the handler only runs while Playwright waits
         page.wait_for_timeout(10)
 
     with page.expect_request(f"**{preview_url}") as request:
