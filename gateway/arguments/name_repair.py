@@ -50,6 +50,8 @@ def correct_name(work: RepairWork, error: FieldError, holder: Any, name: str, sc
         target = _find_alias(work, name)
     if target is None and is_top and work.op.action == "update":
         target = words.find_added_text(name, work.op)
+    if target is not None and words.is_opposite(name, target):
+        target = None
     if target is None:
         if is_top and words.is_about_answer(name, is_write=work.op.is_write):
             return _leave_out_of_answer(work, error, name)

@@ -186,6 +186,16 @@ def is_adding(name: str) -> bool:
     )
 
 
+def is_opposite(name: str, target: str) -> bool:
+    """Return whether a name takes out what an argument takes in: exclude_ids for task_ids.
+
+    A time that is "not before" another one takes out nothing.
+    """
+    word = to_snake_case(name[:100])
+    excluding = english.EXCLUDING_WORDS.intersection(word.split("_"))
+    return bool(excluding) and not word.startswith("not_before") and excluding.isdisjoint(target.split("_"))
+
+
 def is_about_answer(name: str, *, is_write: bool) -> bool:
     """Return whether the name of an argument says what to answer, rather than what to do and with which rows."""
     word = to_snake_case(name[:100])

@@ -340,6 +340,10 @@ OTHER_WRITES, OTHER_LISTS = (".update", ".move"), ("cal.event.list", "onto.task.
         ("onto.project.search", {"query": "trade fair", "time_min": "2027-01-01"}, OTHER_LISTS),
         ("onto.project.list", {"due_before": "2027-01-01"}, OTHER_LISTS),
         ("onto.task.shift", {"days": 1, "assignee": "Ines"}, ("leave it out",)),  # a filter that no row has
+        # What is to be left out is not what is meant.
+        ("onto.task.shift", {"days": 1, "except_ids": [DEMO_TASK_ID]}, ("send task_ids",)),
+        ("onto.task.shift", {"days": 1, "excludeTaskIds": [DEMO_TASK_ID]}, ("send task_ids",)),
+        ("onto.task.list", {"state_key_not": "done"}, ("send state_key",)),
     ],
 )
 def test_call_never_becomes_one_of_other_rows_or_another_write(
