@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from subprocess import TimeoutExpired
 
 import pytest
 from django.conf import settings
@@ -24,6 +25,7 @@ pytestmark = [pytest.mark.both_databases, pytest.mark.server]
 
 PRODUCTION = {"GATEWAY_ENV": "production", "ALLOWED_HOSTS": "127.0.0.1", "SECURE_SSL_REDIRECT": "false"}
 RUNS_WITHIN = 60.0  # seconds; a process looks every five
+ENDS_WITHIN = 2.0  # seconds that a process with nothing to wait for needs to end
 
 
 @pytest.fixture
@@ -44,7 +46,7 @@ def run_jobs(store: Store, folder: Path, tmp_path: Path) -> Iterator[Callable[[]
 
 def list_processes(folder: Path) -> set[int]:
     """Return the ids of the processes that have run the job of a folder since it was last emptied."""
-    return {int(path.name) for path in folder.iterdir() if path.name != "go"}
+    return {int(path.name) for path in folder.iterdir() if path.name.isdecimal()}
 
 
 def wait_for_next_run() -> None:
@@ -78,8 +80,11 @@ def test_jobs_run_in_their_processes_and_survive_the_death_of_one(
 
     # SIGTERM waits for its end, and the job is not due.
     jobs[left].inner.send_signal(signal.SIGTERM)
+    with pytest.raises(TimeoutExpired):
+        jobs[left].inner.wait(ENDS_WITHIN)
     (folder / SLOW_JOB / "go").touch()
     assert jobs[left].wait() == 0, jobs[left].output
+    assert (folder / SLOW_JOB / "ended").exists()
     assert not PeriodicJob.objects.filter(leases.FREE, name=SLOW_JOB).exists()
 
     # Now nobody runs jobs: not the server, which answers calls.

@@ -1,6 +1,7 @@
 import signal
 import threading
 from argparse import ArgumentParser
+from queue import SimpleQueue
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
@@ -11,6 +12,8 @@ from core.background import poller
 from core.manifest import PollerThread
 from gateway.jobs import runner
 from gateway.jobs.job_loop import JobLoop
+
+STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
 class Command(BaseCommand):
@@ -36,32 +39,35 @@ class Command(BaseCommand):
         self.stdout.write(f"Ran {', '.join(sorted(job_names))}." if job_names else "Nothing is due.")
 
     def _run_forever(self) -> None:
-        """Run the loop in a thread, and wait for it or for a signal. A second signal ends the process at once."""
+        """Run the loop in a thread, and wait for it or for a signal. A second signal ends the process at once.
+
+        This thread waits for a queue, whose `put` a signal handler may call. It does not join the other thread before
+        that: up to Python 3.12, a `join` that a signal handler interrupts takes a running thread for one that ended.
+        """
         threading.excepthook = logs.log_thread_failure
         loop = JobLoop()
-        thread = threading.Thread(target=loop.run, name="jobs", daemon=True)
-        try:
-            for each in (signal.SIGTERM, signal.SIGINT):
-                signal.signal(each, _raise_stopped)
-            # This process answers no calls, so it leaves those of others alone.
-            poller.start([PollerThread.MEMORY, PollerThread.RELEASES])
-            thread.start()
-            self.stdout.write("Running periodic jobs.")
-            self.stdout.flush()
-            thread.join()
-        except _Stopped:
-            for each in (signal.SIGTERM, signal.SIGINT):
+        stops: SimpleQueue[bool] = SimpleQueue()  # whether a signal is the reason
+
+        def run_loop() -> None:
+            try:
+                loop.run()
+            finally:
+                stops.put(False)
+
+        def stop(*_: object) -> None:
+            for each in STOP_SIGNALS:
                 signal.signal(each, signal.SIG_DFL)
-            loop.stop()
-            if thread.is_alive():
-                thread.join()
-        else:
+            stops.put(True)
+
+        for each in STOP_SIGNALS:
+            signal.signal(each, stop)
+        # This process answers no calls, so it leaves those of others alone.
+        poller.start([PollerThread.MEMORY, PollerThread.RELEASES])
+        thread = threading.Thread(target=run_loop, name="jobs", daemon=True)
+        thread.start()
+        self.stdout.write("Running periodic jobs.")
+        self.stdout.flush()
+        if not stops.get():
             raise CommandError("The thread that runs jobs has ended; the log says why.")
-
-
-class _Stopped(BaseException):
-    """The process got a signal. Not an Exception, which a library might swallow."""
-
-
-def _raise_stopped(*_: object) -> None:
-    raise _Stopped
+        loop.stop()
+        thread.join()

@@ -112,6 +112,7 @@ def build_jobs(folder: Path) -> list[Job]:
 
     def run_slowly(_: datetime) -> bool:
         wait_for_file(folder / SLOW_JOB)
+        (folder / SLOW_JOB / "ended").touch()
         return False
 
     def run_quickly(_: datetime) -> bool:
