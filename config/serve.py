@@ -58,7 +58,7 @@ def run_server(
     os.register_at_fork(after_in_child=_stop_on_sigterm_only)
     from granian import cli
 
-    cli.Server = _PersistentServer  # type: ignore[attr-defined]  # it is imported there, and not declared again
+    cli.Server = PersistentServer  # type: ignore[attr-defined]  # it is imported there, and not declared again
     sys.argv[1:1] = list_arguments()
     cli.entrypoint()  # type: ignore[no-untyped-call]  # the package has no type hint for it
 
@@ -108,7 +108,7 @@ def _preload_application(modules: Sequence[str], load_data: Callable[[], object]
     gc.freeze()  # else the first collection of each worker would write to all of it, and so copy it
 
 
-class _PersistentServer(MPServer):
+class PersistentServer(MPServer):
     """A server that goes on if a worker dies twice in five seconds. granian 2.8 would end all workers."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
@@ -134,6 +134,23 @@ class _PersistentServer(MPServer):
             for worker in self.wrks:
                 worker.kill()  # type: ignore[no-untyped-call]
         super().signal_handler_interrupt(*arguments)  # type: ignore[no-untyped-call]
+
+    def _stop_workers(self) -> None:
+        """Stop all workers, and kill those that take longer than they may.
+
+        granian 2.8 may also log that it kills a worker that has just ended: another thread saw the end first, and has
+        not said so yet.
+        """
+        for worker in self.wrks:
+            worker.terminate()  # type: ignore[no-untyped-call]
+        until = time.monotonic() + (self.workers_kill_timeout or 0)
+        while time.monotonic() < until and any(
+            worker.is_alive()  # type: ignore[no-untyped-call]
+            for worker in self.wrks
+        ):
+            time.sleep(0.01)
+        self.workers_kill_timeout = 1  # seconds more; they have had theirs
+        super()._stop_workers()  # type: ignore[no-untyped-call]
 
     def _respawn_workers(self, workers: list[int], *arguments: Any, **options: Any) -> None:
         now = time.monotonic()
