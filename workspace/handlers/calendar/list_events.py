@@ -22,7 +22,7 @@ ALSO_AT = (
     " An event that repeats is one row; also_at has its other starts{more}. With fields, each occurrence is a row."
 )
 MORE_STARTS = ", and more_starts counts those left out"
-MAX_ALSO_AT = 20  # other starts of an event that a row lists
+MAX_ALSO_AT = 7  # other starts of an event that a row lists: those of a daily event in the seven days of a list
 DEFAULT_DAYS = 7  # length of the time range when time_max is not sent; it then ends with its last day
 
 # Names the calendars that a list covers, by scope; used in the message.
