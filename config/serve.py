@@ -114,19 +114,33 @@ class PersistentServer(MPServer):
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self._deaths: deque[float] = deque(maxlen=MAX_DEATHS)
+        self._listeners: list[Any] = []  # one for each worker, as granian has them
+        self._sockets: list[socket.socket] = []
 
     def _init_shared_socket(self) -> None:
-        """Listen once, for all workers.
+        """Open a socket for each worker, and keep it when the worker dies.
 
-        On Linux granian gives each worker its own socket. Then connections that wait for a dead worker are lost,
-        and the port is closed when all of them are dead.
+        The system spreads connections over these sockets. If all workers shared one, a single worker would often take
+        all connections that come at once. On Linux granian lets each worker open its own: then connections that wait
+        for a dead worker are lost, and the port is closed when all of them are dead.
         """
         super()._init_shared_socket()  # type: ignore[no-untyped-call]
         specification: Any = self._ssp
-        if specification is not None:
-            listener = specification.build()
-            self._ssp, self._shd, self._sfd = None, listener, listener.get_fd()
-            self._sso = socket.socket(fileno=listener.get_fd())
+        if specification is None:  # other systems do not spread connections
+            self._listeners = [self._shd] * self.workers
+            return
+        self._ssp = None
+        self._listeners = [specification.build() for _ in range(self.workers)]
+        self._sockets = [socket.socket(fileno=each.get_fd()) for each in self._listeners]
+
+    def _drop_shared_socket(self) -> None:
+        super()._drop_shared_socket()  # type: ignore[no-untyped-call]
+        for each in self._sockets:
+            each.close()
+
+    def _spawn_worker(self, idx: int, *arguments: Any, **options: Any) -> Any:
+        self._shd = self._listeners[idx]
+        return super()._spawn_worker(idx, *arguments, **options)
 
     def signal_handler_interrupt(self, *arguments: Any) -> None:
         """Stop when the running requests have ended, or immediately at a second Ctrl-C or SIGTERM."""

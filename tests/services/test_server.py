@@ -4,7 +4,9 @@ import os
 import signal
 import socket
 import time
+from collections import Counter
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import httpx2
 import pytest
@@ -111,6 +113,17 @@ def test_every_worker_refuses_a_revoked_key_within_two_seconds(shared_server: Se
         expected = ["unauthenticated", "unauthenticated"]
         assert [read_help(http, key).json()["error"]["details"]["reason"] for http in workers.values()] == expected
         assert [read_help(http).status_code for http in workers.values()] == [200, 200]  # the other key goes on
+
+
+def test_connections_that_come_at_once_are_spread_over_all_workers(shared_server: Server) -> None:
+    clients = [shared_server.client() for _ in range(32)]
+    with ThreadPoolExecutor(len(clients)) as threads:
+        processes = Counter(threads.map(get_process_id, clients))
+    for http in clients:
+        http.close()
+
+    assert len(processes) == 2
+    assert min(processes.values()) > 2  # by chance it is less once in a million times
 
 
 def test_server_goes_on_when_its_workers_die_and_stops_while_a_client_sends(server: Server) -> None:
