@@ -109,7 +109,10 @@ def _preload_application(modules: Sequence[str], load_data: Callable[[], object]
 
 
 class PersistentServer(MPServer):
-    """A server that goes on if a worker dies twice in five seconds. granian 2.8 would end all workers."""
+    """A server that spreads connections over its workers, and goes on if one dies twice in five seconds.
+
+    granian 2.8 would end all workers then.
+    """
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
