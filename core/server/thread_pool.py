@@ -25,8 +25,9 @@ class ThreadPool:
     """A number of threads, and the queue from which they take work in order of arrival.
 
     A thread that waits for another server lends its place: if no thread is idle, one more joins. So `threads` is how
-    many calls compute at a time, however many others wait. A thread that is one too many is parked: it takes no work
-    until it is needed again, and ends after some seconds.
+    many calls compute at a time, however many others wait. While work is queued they are a few more: a thread that has
+    waited goes on with the next call, beside the one that joined for it. With nothing queued, a thread that is one too
+    many is parked: it takes no work until it is needed again, and ends after some seconds.
 
     Only the event loop may call `submit` and `release`: they are not locked.
     """

@@ -1,8 +1,7 @@
 """The pages of the console as an admin sees them: nothing in the way of anybody, nothing from elsewhere, no complaint.
 
-The colours of one page of each template are looked at, in one theme or the other, and that page on a phone. Of the
-others, `make test` opens forms with fields of every type; `make test-all` opens all, and looks at their colours in both
-themes.
+`make test` opens one page of each template, and looks at its colours in one theme or the other, and at its width on a
+phone. `make test-all` opens all pages, and looks at their colours in both themes.
 
 The pages are those of the matrix of roles, which fails where one of them is not in it.
 """
@@ -18,7 +17,6 @@ from core.sign_in.throttle import PAIR_LIMIT
 from tests.browser.conftest import SharedServer
 from tests.support.console import browser_users, role_matrix
 from tests.support.console.browser_users import DESKTOP, PHONE, BrowserUser
-from tests.support.console.hostile_pages import choose_models_with_every_field_type
 from tests.support.cpu_budget import is_thorough
 
 pytestmark = [pytest.mark.server, pytest.mark.browser]
@@ -52,10 +50,7 @@ def get_template_name(name: str) -> str:
     return f"{kind} {own[kind]}"
 
 
-# One page of each template, by name; all of them where the run takes its time.
-FIRSTS = set(PAGES if is_thorough() else {get_template_name(name): name for name in PAGES}.values())
-FORMS = [(model, "change") for model in choose_models_with_every_field_type()]
-OPENED = [name for name in PAGES if name in FIRSTS or role_matrix.MODEL_PAGES[name] in FORMS]
+OPENED = PAGES if is_thorough() else sorted({get_template_name(name): name for name in PAGES}.values())
 
 
 @pytest.mark.parametrize("name", OPENED)
@@ -66,7 +61,7 @@ def test_page_is_accessible(admin: BrowserUser, shared_server: SharedServer, nam
     assert response.status == 200
     assert name == "index" or urlsplit(response.url).path not in ELSEWHERE  # a history may lead to that of all copy
     but = [ALIKE] if name == "index" else [ALIKE, MENU]
-    assert find_page_problems(admin, but=but, in_all_ways=name in FIRSTS) == []
+    assert find_page_problems(admin, but=but) == []
 
 
 def test_login_pages_are_accessible(browser: Browser, shared_server: SharedServer) -> None:
@@ -90,22 +85,21 @@ def test_page_of_a_locked_sign_in_is_accessible(browser: Browser, shared_server:
         assert find_page_problems(person) == []
 
 
-def find_page_problems(person: BrowserUser, but: Sequence[str] = (), *, in_all_ways: bool = True) -> list[str]:
-    """Return the problems of the open page; with `in_all_ways` also of its colours, and at phone width.
+def find_page_problems(person: BrowserUser, but: Sequence[str] = ()) -> list[str]:
+    """Return the problems of the open page, also at phone width.
 
-    Colours are those of the template, and take as long as all other rules together. They are looked at in one theme, in
-    turn, and in both where the run takes its time.
+    Colours take as long as all other rules together. They are looked at in one theme, in turn, and in both with the
+    thorough profile.
     """
-    problems = person.find_accessibility_faults(but=but, without=[] if in_all_ways else [CONTRAST])
-    if in_all_ways:
-        theme = person.change_theme()  # it stays: the next page is opened in it
-        if is_thorough():
-            problems += [f"{theme}: {fault}" for fault in person.find_accessibility_faults(CONTRAST, but=but)]
-        person.page.set_viewport_size(PHONE)
-        width = person.page.evaluate("document.documentElement.scrollWidth")
-        person.page.set_viewport_size(DESKTOP)
-        if width > PHONE["width"]:
-            problems.append(f"{width} px wide on a phone of {PHONE['width']}")
+    problems = person.find_accessibility_faults(but=but)
+    theme = person.change_theme()  # it stays: the next page is opened in it
+    if is_thorough():
+        problems += [f"{theme}: {fault}" for fault in person.find_accessibility_faults(CONTRAST, but=but)]
+    person.page.set_viewport_size(PHONE)
+    width = person.page.evaluate("document.documentElement.scrollWidth")
+    person.page.set_viewport_size(DESKTOP)
+    if width > PHONE["width"]:
+        problems.append(f"{width} px wide on a phone of {PHONE['width']}")
     problems += [f"asked for {stranger}" for stranger in person.list_foreign_requests()] + person.errors
     person.requests.clear()
     person.errors.clear()

@@ -30,6 +30,7 @@ def worker(work: Callable[..., Process], broker: Broker) -> Process:
     return work(CELERY_BROKER_URL=broker.url)
 
 
+@pytest.mark.parametrize("broker", [pytest.param("redis", marks=pytest.mark.thorough), "rabbitmq"], indirect=True)
 def test_worker_runs_parallel_and_background_batches_and_stops_cleanly(
     server: Server, worker: Process, tmp_path: Path
 ) -> None:

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.server
 
 HASTE = not os.environ.get("CRASH_POINTS")  # `make chaos` waits as long as production does
 POINTS = int(os.environ.get("CRASH_POINTS") or 12)
-WRITES = int(os.environ.get("CRASH_WRITES") or 200)
+WRITES = int(os.environ.get("CRASH_WRITES") or 100)
 REMOTE_TIMEOUT_MS = 2_000
 SETTLES_WITHIN = 20.0 if HASTE else 60.0  # seconds: what runners are held for, and some sweeps
 

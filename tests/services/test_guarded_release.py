@@ -31,7 +31,7 @@ from tests.support.servers.processes import Server, eventually
 from tests.support.upstreams.http_servers import Server as Receiver
 from tests.support.upstreams.http_servers import build_response
 
-pytestmark = [pytest.mark.both_databases, pytest.mark.server]
+pytestmark = pytest.mark.server
 
 OP = "onto.task.list"
 USERS = [f"user-{number}" for number in range(5_000)]

@@ -237,14 +237,8 @@ def test_start_exits_cleanly_when_interrupted_in_a_new_checkout(checkout: Checko
 
 
 # What it has printed by then: of the catalog, of a worker, of what waits until all servers listen.
-@pytest.mark.parametrize(
-    "printed",
-    [
-        "The live release is up to date.",
-        pytest.param("release.live ", marks=pytest.mark.thorough),
-        pytest.param("Press Ctrl-C", marks=pytest.mark.thorough),
-    ],
-)
+@pytest.mark.thorough
+@pytest.mark.parametrize("printed", ["The live release is up to date.", "release.live ", "Press Ctrl-C"])
 def test_start_exits_cleanly_when_interrupted(stopped_checkout: Checkout, printed: str) -> None:
     interrupt_start(stopped_checkout, lambda process: printed in process.output)
 
@@ -274,6 +268,7 @@ def interrupt_start(checkout: Checkout, is_under_way: Callable[[Process], bool],
         assert word not in process.output
 
 
+@pytest.mark.thorough
 def test_start_keeps_what_admins_did_and_replaces_a_missing_dev_env(
     stopped_checkout: Checkout, connect: Connect
 ) -> None:

@@ -293,7 +293,7 @@ def test_day_without_calls_holds() -> None:
 
 def test_experiment_without_a_difference_stays_so_through_many_looks() -> None:
     experiment = create_experiment(NOON)
-    for number in range(40):
+    for number in range(20):
         add_users("tools-control", NOON + MINUTE * number, failures=[number % 3], calls=4)
         Assignment.objects.filter(subject="tools-control-0").update(subject=f"c{number}")
         add_users("tools-b", NOON + MINUTE * number, failures=[(number + 1) % 3], calls=4)

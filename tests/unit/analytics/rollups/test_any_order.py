@@ -57,7 +57,7 @@ EVENTS = st.lists(
 )
 
 
-@settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(20), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(drawn=EVENTS, size=st.sampled_from([2, 1_000]))
 def test_figures_equal_one_count_of_all_events(db: None, drawn: list[dict[str, Any]], size: int) -> None:
     for model in (OperationEvent, OpDaily, SubjectFigures, Turn, Rollup):
