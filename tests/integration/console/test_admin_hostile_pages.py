@@ -250,7 +250,7 @@ def test_forms_refuse_odd_values(rows: dict[str, Any], admin_client: HttpClient,
 def test_forms_refuse_odd_bodies(rows: dict[str, Any], admin_client: HttpClient) -> None:
     for number, name in enumerate(POST_PAGES):
         with isolate_page(admin_client, name):
-            for body, media_type in choose_in_turn(ODD_BODIES, 2, number):
+            for body, media_type in choose_in_turn(ODD_BODIES, 1, number):
                 assert_answered(
                     send_and_undo(admin_client, "POST", get_page_url(name, rows), body=body, media_type=media_type)
                 )
