@@ -30,11 +30,20 @@ GROUPS = {
 }
 
 
+FEW_WORKERS = 2
+
+
 class GroupScheduling(LoadScopeScheduling):
-    """Schedules the groups first, largest first, then the other tests in their order."""
+    """Schedules the groups first, largest first, then the other tests in their order.
+
+    Few workers have all groups in one of them. It mostly waits for servers and pages, so the others compute meanwhile.
+    """
 
     def _split_scope(self, nodeid: str) -> str:
-        return next((group for beginning, group in GROUPS.items() if nodeid.startswith(beginning)), nodeid)
+        group = next((group for beginning, group in GROUPS.items() if nodeid.startswith(beginning)), None)
+        if group is None:
+            return nodeid
+        return group if self.numnodes > FEW_WORKERS else "all groups"
 
     def mark_test_complete(self, node: Any, item_index: int, duration: float = 0) -> None:
         """Forget a group that is finished: xdist counts the tests of all groups of a worker after each test."""
