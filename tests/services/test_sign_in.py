@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.servers.processes import PLAIN_HTTP, WORKERS, Server, eventually, submit_sign_in
 
-pytestmark = [pytest.mark.server, pytest.mark.thorough]
+pytestmark = pytest.mark.server
 
 CONNECTIONS = 10
 

@@ -28,10 +28,10 @@ def choose_models() -> list[type[Model]]:
 
     Databases differ in how they take odd values of a type. All else about a page is the same on both.
     """
-    return MODELS if connection.vendor == "sqlite" or is_thorough() else choose_models_with_every_field_type()
+    return MODELS if connection.vendor == "sqlite" or is_thorough() else _choose_models_with_every_field_type()
 
 
-def choose_models_with_every_field_type() -> list[type[Model]]:
+def _choose_models_with_every_field_type() -> list[type[Model]]:
     """Return a few models that together have fields of every type."""
     chosen, types = [], set[type]()
     for model in sorted(MODELS, key=lambda model: -len(_field_types(model))):

@@ -15,7 +15,7 @@ from tests.support.rows.catalog_fixture import insert_rows
 
 @contextmanager
 def insert_rows_after_flush() -> Iterator[None]:
-    """Insert the rows that are now in the test database whenever Django has emptied it, which is made fast.
+    """Insert the rows that are now in the test database whenever Django has emptied it, and let it empty it faster.
 
     Django sends the signal that follows a migration instead. Its receivers look up each of hundreds of permissions,
     which takes 0.1 s, and they do not bring back what migrations themselves have inserted.
