@@ -26,7 +26,8 @@ _help = _build_route("help", _half, settings.GATEWAY_BODY_MAX_BYTES)
 _calls = _build_route("calls", settings.GATEWAY_THREADS, settings.GATEWAY_BODY_MAX_BYTES)
 # Each thread holds one file in memory while it stores it.
 _uploads = Route(ThreadPool("uploads", 2), get_max_upload_bytes(), UploadLimit(most=16, most_per_address=8))
-_refused = Route(_pages.pool, 0)  # API calls without a key
+# API calls without a key. Their bodies are read, so that a client can sign in and go on over the same connection.
+_refused = Route(_pages.pool, settings.GATEWAY_BODY_MAX_BYTES)
 
 _ROUTES_BY_PATH = {
     "/healthz": _liveness,

@@ -27,6 +27,7 @@ log = logging.getLogger(__name__)
 MOST_BYTES = 64_000_000
 MOST_BYTES_PER_ADDRESS = 32_000_000
 Headers = list[tuple[str, str]]
+CLOSE = ("connection", "close")
 TOO_MANY_REQUESTS = (
     429,
     [("content-type", "text/plain; charset=utf-8"), ("retry-after", "1")],
@@ -141,7 +142,8 @@ class _Response:
 class Application:
     """An RSGI application around a WSGI application. `read_address` returns the address that limits count.
 
-    Answers are sent when they are complete, so that a client that reads slowly holds no thread either.
+    Answers are sent when they are complete, so that a client that reads slowly holds no thread either. After a body that
+    was not read, the answer says that the connection closes: what comes next would be the body, not a request.
     """
 
     def __init__(
@@ -161,7 +163,8 @@ class Application:
         try:
             body = await self._read_body(environ, route, protocol, address)
         except TooManyCalls:
-            protocol.response_str(*TOO_MANY_REQUESTS)
+            status, headers, message = TOO_MANY_REQUESTS
+            protocol.response_str(status, [*headers, CLOSE], message)
             return
         with body:
             environ["wsgi.input"] = body
@@ -219,7 +222,9 @@ class Application:
                     content.close()
         except Exception:
             log.exception("server.application_failed")
-            return _Response()
+            response = _Response()
+        if BODY_PROBLEM in environ or "HTTP_TRANSFER_ENCODING" in environ:
+            response.headers.append(CLOSE)
         return response
 
 

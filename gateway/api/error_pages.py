@@ -39,7 +39,7 @@ def body_not_read(request: HttpRequest) -> HttpResponse:
         status, message = 413, "What you sent is too large. Go back and send less at a time."
     else:
         status, message = 408, "What you sent did not arrive in time. Go back and send it again."
-    return HttpResponse(message, status=status, content_type="text/plain", headers={"Connection": "close"})
+    return HttpResponse(message, status=status, content_type="text/plain")
 
 
 def https_required(request: HttpRequest) -> HttpResponse:

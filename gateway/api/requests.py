@@ -43,7 +43,6 @@ def check_size(request: HttpRequest, max_bytes: int) -> None:
             status=408,
             reason="body_too_slow",
             retryable=True,
-            headers={"Connection": "close"},
         )
     length = request.META.get("CONTENT_LENGTH") or "0"
     if not str(length).isdecimal() or int(length) > max_bytes:

@@ -2,6 +2,7 @@
 
 import json
 import socket
+import time
 from contextlib import closing
 from http.client import HTTPResponse
 
@@ -175,6 +176,24 @@ def test_raw_slow_body_does_not_block_other_requests(shared_server: Server) -> N
 
     assert [shared_server.help().status_code for _ in range(10)] == [200] * 10
     check_nothing_failed(shared_server, before)
+
+
+def test_client_without_a_key_goes_on_over_the_same_connection(shared_server: Server) -> None:
+    head, length = "POST /api/v1/help HTTP/1.1\r\nHost: 127.0.0.1", f"Content-Length: {len(BODY)}"
+    with send_raw(shared_server, f"{head}\r\n{length}\r\n\r\n".encode()) as connection:
+        time.sleep(0.2)  # clients send the body apart from the headers, and it may come later than any answer
+        connection.sendall(BODY)
+        assert read_response(connection) == (401, OURS, "unauthenticated")
+        connection.sendall(build_post(length).replace(b"{key}", shared_server.key.encode()))
+        assert read_response(connection) == (200, OURS, "")
+
+
+def test_raw_body_that_is_not_read_ends_the_connection(shared_server: Server) -> None:
+    not_read = [build_post("Content-Length: 2000000", body=b""), build_chunked_post(BODY)]
+    for raw in not_read:
+        with send_raw(shared_server, raw) as connection, closing(HTTPResponse(connection)) as response:
+            response.begin()
+            assert response.headers["Connection"] == "close"
 
 
 def test_raw_requests_on_one_connection_are_answered_in_order(shared_server: Server) -> None:

@@ -18,6 +18,7 @@ from core.server.uploads import UploadLimit
 from tests.support.rsgi import build_scope
 
 POST = {"method": "POST"}
+CLOSE = ("connection", "close")
 
 
 class Protocol:
@@ -94,7 +95,7 @@ def test_body_is_given_whole_or_with_its_problem_to_the_application(
 ) -> None:
     send(build_application(), protocol := Protocol(body, closes=closes), length=length, **POST)
 
-    assert protocol.response == (200, [("x-problem", problem)], answer)
+    assert protocol.response == (200, [("x-problem", problem), *([CLOSE] if problem else [])], answer)
 
 
 @pytest.mark.parametrize(
@@ -118,7 +119,7 @@ def test_an_upload_is_given_whole_or_with_its_problem_to_the_application(
     for _ in range(2):  # an upload that has ended counts no longer
         protocol = Protocol(body, closes=closes)
         send(build_application(uploads=limit), protocol, length=length, **POST)
-        assert protocol.response == (200, [("x-problem", problem)], answer)
+        assert protocol.response == (200, [("x-problem", problem), *([CLOSE] if problem else [])], answer)
 
 
 def test_uploads_over_the_limit_are_refused_before_they_are_read() -> None:
@@ -127,6 +128,7 @@ def test_uploads_over_the_limit_are_refused_before_they_are_read() -> None:
     send(build_application(uploads=limit), protocol := Protocol(None), length=3, **POST)
     assert protocol.response is not None
     assert protocol.response[0] == 429
+    assert CLOSE in protocol.response[1]
     limit.add("10.0.0.7")
     with pytest.raises(TooManyCalls):
         limit.add("10.0.0.8")
@@ -149,7 +151,7 @@ def test_body_without_room_among_the_slow_ones_is_given_up_at_once(monkeypatch: 
 
     send(build_application(), protocol := Protocol(None), length=3, **POST)  # would wait for 20 seconds
 
-    assert protocol.response == (200, [("x-problem", BodyProblem.TOO_SLOW)], b"!")
+    assert protocol.response == (200, [("x-problem", BodyProblem.TOO_SLOW), CLOSE], b"!")
 
 
 def test_address_with_too_many_requests_is_refused_and_others_are_not() -> None:
