@@ -50,9 +50,12 @@ class ChatApiHandler(ASGIHandler):
         self._exception_middleware: list[object] = []
 
     async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
-        """Answer a request."""
+        """Answer a request. The connection closes after a body that was not read."""
+        is_read = False
         try:
-            response = await self._answer(scope, receive)
+            with await _receive(scope, receive) as body:
+                is_read = True
+                response = await self._answer(scope, body)
         except _ClientGone:
             return
         except ApiError as error:
@@ -62,14 +65,11 @@ class ChatApiHandler(ASGIHandler):
             response = ApiError(500, "internal", "Something went wrong here. Try again.").to_response()
         for name, value in HEADERS.items():
             response.headers[name] = value
+        if not is_read:
+            response.headers["Connection"] = "close"
         await self._send(response, receive, send)
 
-    async def _answer(self, scope: dict[str, Any], receive: Receive) -> HttpResponseBase:
-        is_upload = scope["path"] == UPLOAD_PATH and scope["method"] == "POST"
-        with await (_receive_upload(scope, receive) if is_upload else _receive_body(receive)) as body:
-            return await self._answer_body(scope, body)
-
-    async def _answer_body(self, scope: dict[str, Any], body: IO[bytes]) -> HttpResponseBase:
+    async def _answer(self, scope: dict[str, Any], body: IO[bytes]) -> HttpResponseBase:
         request, _ = self.create_request(scope, body)
         if request is None:
             raise ApiError(400, "invalid_request", "The address of the request is not UTF-8.")
@@ -109,6 +109,13 @@ def _check_origin(request: HttpRequest) -> None:
 
 def _build_too_slow_error() -> ApiError:
     return ApiError(408, "too_slow", "The body did not arrive in time. Send it again.")
+
+
+async def _receive(scope: Mapping[str, Any], receive: Receive) -> IO[bytes]:
+    """Return the body. Raises _ClientGone and ApiError."""
+    if scope["path"] == UPLOAD_PATH and scope["method"] == "POST":
+        return await _receive_upload(scope, receive)
+    return await _receive_body(receive)
 
 
 async def _receive_body(receive: Receive) -> IO[bytes]:

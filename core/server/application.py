@@ -142,8 +142,8 @@ class _Response:
 class Application:
     """An RSGI application around a WSGI application. `read_address` returns the address that limits count.
 
-    Answers are sent when they are complete, so that a client that reads slowly holds no thread either. After a body that
-    was not read, the answer says that the connection closes: what comes next would be the body, not a request.
+    Answers are sent when they are complete, so that a client that reads slowly holds no thread either. After a body
+    that was not read, the answer says that the connection closes: what comes next would be the body, not a request.
     """
 
     def __init__(

@@ -92,6 +92,13 @@ def get_error(sent: Sent) -> tuple[int, str]:
     return sent[0]["status"], orjson.loads(sent[1]["body"])["error"]["code"]
 
 
+def test_connection_closes_after_a_body_that_is_not_read(settings: Any) -> None:
+    settings.GATEWAY_FILE_MAX_BYTES = 10
+
+    assert (b"Connection", b"close") in send("files", length="11")[0]["headers"]
+    assert (b"Connection", b"close") not in send("files", b"x", length="1")[0]["headers"]
+
+
 def test_body_is_read_whole_and_the_answer_is_locked_down() -> None:
     start, body, *_ = send("echo", b"ab", b"c")
 
