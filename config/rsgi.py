@@ -1,6 +1,8 @@
 """The RSGI application, which config/serve.py runs: Django behind pools of threads (docs/adr/0019)."""
 
 from django.conf import settings
+from django.core.signals import request_finished, request_started
+from django.db import close_old_connections
 
 from config.wsgi import application as django_application
 from core.server.application import Application, Route
@@ -50,5 +52,8 @@ def _choose_route(environ: Environ) -> Route:
 def _read_address(environ: Environ) -> str:
     return read_limited_address(environ) or ""
 
+
+for _signal in (request_started, request_finished):
+    _signal.disconnect(close_old_connections)  # the pools of threads do that, unless the next call begins at once
 
 application = Application(django_application, _choose_route, _read_address)

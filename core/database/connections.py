@@ -13,6 +13,7 @@ an early waiter may see its deadline pass. So we try ourselves, often. Only one 
 time of the process, which the writer that all wait for may need to end.
 """
 
+import logging
 import random
 import threading
 import time
@@ -23,7 +24,7 @@ from typing import Any, TypeVar
 
 import psycopg
 from django.conf import settings
-from django.db import OperationalError, connection
+from django.db import OperationalError, close_old_connections, connection
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.postgresql.base import ServerBindingCursor
 from django.db.backends.signals import connection_created
@@ -33,6 +34,7 @@ from psycopg.rows import Row
 from core.database.deadlines import get_wait_until
 
 T = TypeVar("T")
+log = logging.getLogger(__name__)
 GRACE_SECONDS = 1.0
 PREPARE_AFTER = 5  # runs of a statement on a connection
 PAUSE_SECONDS = (0.001, 0.003)  # between two tries; random, so that waiters do not keep in step
@@ -126,6 +128,25 @@ def _wait_for_lock(execute: Callable[..., Any], sql: Any, params: Any, many: boo
         if is_first:
             _line.release()
         inner.execute(f"PRAGMA busy_timeout={int(default_seconds * 1000)}")
+
+
+def can_keep_connection() -> bool:
+    """Return whether this thread may keep its connection from one call to the next.
+
+    To return it to the pool and to take one again costs a twentieth of a read. Not after an error, as the connection
+    may be broken, and not while another thread waits for one.
+    """
+    if connection.errors_occurred:
+        return False
+    return connection.vendor != "postgresql" or not connection.pool.get_stats()["requests_waiting"]
+
+
+def release_connection() -> None:
+    """Return this thread's connection to the pool, or close it if it is broken. Logs what fails."""
+    try:
+        close_old_connections()
+    except Exception:
+        log.exception("database.return_failed")
 
 
 @contextmanager

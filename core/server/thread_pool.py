@@ -9,9 +9,12 @@ from queue import Empty, SimpleQueue
 
 from django.db import connections
 
+from core.database.connections import release_connection, can_keep_connection
+
 log = logging.getLogger(__name__)
 
 PARK_SECONDS = 5.0  # that a thread is kept while it is not needed: another call may wait for its service soon
+KEEP_SECONDS = 0.01  # that an idle thread keeps its connection to the database: under load its next call comes sooner
 MOST_LENT = 200  # threads of a pool that may wait for other servers; further ones do not give up their place
 
 Work = Callable[[], None]
@@ -100,7 +103,7 @@ class ThreadPool:
     def _run_loop(self) -> None:
         _this_thread.pool = self
         while True:
-            work = self._queue.get()
+            work = self._take()
             with self._lock:
                 self._idle -= 1
             try:
@@ -114,9 +117,21 @@ class ThreadPool:
                     self._idle += 1
                 else:
                     self._parked += 1
-            if not is_needed and not self._park():
-                break
+            if not is_needed:
+                release_connection()
+                if not self._park():
+                    break
         connections.close_all()
+
+    def _take(self) -> Work:
+        """Return the next work. Until it comes, the thread keeps its connection to the database for a moment."""
+        with suppress(Empty):
+            work = self._queue.get(timeout=KEEP_SECONDS)
+            if not can_keep_connection():
+                release_connection()
+            return work
+        release_connection()
+        return self._queue.get()
 
 
 _this_thread = threading.local()

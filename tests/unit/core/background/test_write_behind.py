@@ -61,6 +61,21 @@ def test_flush_writes_items_in_order_and_in_batches(table: FakeTable) -> None:
     assert table.batches == [[0, 1], [2, 3], [4]]
 
 
+def test_items_that_come_during_a_write_are_written_together_next_time(table: FakeTable) -> None:
+    def write(batch: list[int]) -> None:
+        if batch == [0]:
+            put_all(buffer, range(1, 4))
+        table.write(batch)
+
+    buffer = WriteBehindBuffer("numbers", write, capacity=100)
+    buffer.put(0)
+
+    buffer.flush()
+    assert table.batches == [[0]]
+    buffer.flush()
+    assert table.batches == [[0], [1, 2, 3]]
+
+
 def test_flush_by_several_threads_writes_each_item_once(table: FakeTable) -> None:
     buffer = WriteBehindBuffer("numbers", table.write, capacity=3_000, batch_size=10)
     put_all(buffer, range(3_000))

@@ -1,9 +1,10 @@
 """Threads that wait for other servers do not keep further calls waiting."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
+from django.db import connection
 
 from core.server import thread_pool
 from core.server.thread_pool import ThreadPool, lend_thread
@@ -99,3 +100,62 @@ def test_no_more_threads_are_started_than_may_wait(monkeypatch: pytest.MonkeyPat
     released.set()
     for _ in range(6):
         assert began.acquire(timeout=WITHIN)
+
+
+@pytest.fixture
+def only_connection(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Let this process have one connection to PostgreSQL."""
+    if connection.vendor != "postgresql":
+        pytest.skip("by design: SQLite has a connection for each thread")
+    connection.close()
+    connection.close_pool()
+    monkeypatch.setitem(connection.settings_dict["OPTIONS"]["pool"], "max_size", 1)
+    yield
+    connection.close()
+    connection.close_pool()
+
+
+@pytest.mark.both_databases
+@pytest.mark.django_db(transaction=True)
+def test_thread_keeps_its_connection_for_a_call_that_begins_at_once(only_connection: None) -> None:
+    pool, queued, kept = ThreadPool("keeper", 1), threading.Event(), []
+
+    def begin() -> None:
+        queued.wait(WITHIN)
+        connection.ensure_connection()
+
+    def work(*, fails: bool = False) -> None:
+        kept.append(connection.connection is not None)
+        connection.ensure_connection()
+        connection.errors_occurred = fails
+
+    pool.submit("", begin)
+    pool.submit("", lambda: work(fails=True))
+    pool.submit("", work)
+    queued.set()
+
+    eventually(lambda: len(kept) == 2, within=WITHIN)
+    assert kept == [True, False]  # not after an error
+    connection.ensure_connection()  # it was returned when no call came
+    connection.close()
+
+
+@pytest.mark.both_databases
+@pytest.mark.django_db(transaction=True)
+def test_busy_thread_gives_its_connection_to_one_that_waits(only_connection: None) -> None:
+    pool, began = ThreadPool("busy", 1), threading.Event()
+    stopped, ended = threading.Event(), threading.Event()
+
+    def work() -> None:
+        connection.ensure_connection()
+        began.set()
+        pool.submit("", ended.set if stopped.is_set() else work)
+
+    pool.submit("", work)
+    assert began.wait(WITHIN)
+    try:
+        connection.ensure_connection()  # fails after two seconds
+        connection.close()
+    finally:
+        stopped.set()
+        assert ended.wait(WITHIN)
