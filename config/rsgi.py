@@ -1,13 +1,11 @@
 """The RSGI application, which config/serve.py runs: Django behind pools of threads (docs/adr/0019)."""
 
 from django.conf import settings
-from django.core.signals import request_finished, request_started
-from django.db import close_old_connections
 
 from config.wsgi import application as django_application
 from core.server.application import Application, Route
 from core.server.environ import Environ, read_limited_address
-from core.server.thread_pool import ThreadPool
+from core.server.thread_pool import ThreadPool, leave_connections_to_pools
 from core.server.uploads import UploadLimit
 from gateway.api.files import UPLOAD_PATH, get_max_upload_bytes
 
@@ -53,7 +51,5 @@ def _read_address(environ: Environ) -> str:
     return read_limited_address(environ) or ""
 
 
-for _signal in (request_started, request_finished):
-    _signal.disconnect(close_old_connections)  # the pools of threads do that, unless the next call begins at once
-
+leave_connections_to_pools()
 application = Application(django_application, _choose_route, _read_address)

@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from queue import Empty, SimpleQueue
 
-from django.db import connections
+from django.core.signals import request_finished, request_started
+from django.db import close_old_connections, connections
 
-from core.database.connections import release_connection, can_keep_connection
+from core.database.connections import can_keep_connection, release_connection
 
 log = logging.getLogger(__name__)
 
@@ -132,6 +133,12 @@ class ThreadPool:
             return work
         release_connection()
         return self._queue.get()
+
+
+def leave_connections_to_pools() -> None:
+    """Let the pools of this process return connections to the database, not Django before and after each request."""
+    for signal in (request_started, request_finished):
+        signal.disconnect(close_old_connections)
 
 
 _this_thread = threading.local()
