@@ -138,7 +138,8 @@ def can_keep_connection() -> bool:
     """
     if connection.errors_occurred:
         return False
-    return connection.vendor != "postgresql" or not connection.pool.get_stats()["requests_waiting"]
+    pool = getattr(connection, "pool", None)  # only PostgreSQL has one
+    return pool is None or not pool.get_stats()["requests_waiting"]
 
 
 def release_connection() -> None:
