@@ -28,9 +28,9 @@ MOST_BYTES = 64_000_000
 MOST_BYTES_PER_ADDRESS = 32_000_000
 Headers = list[tuple[str, str]]
 CLOSE = ("connection", "close")
-TOO_MANY_REQUESTS = (
+TOO_MANY_REQUESTS = (  # whether the body was read or not
     429,
-    [("content-type", "text/plain; charset=utf-8"), ("retry-after", "1")],
+    [("content-type", "text/plain; charset=utf-8"), ("retry-after", "1"), CLOSE],
     "Too many requests at a time from this address. Try again in a second.",
 )
 
@@ -163,8 +163,7 @@ class Application:
         try:
             body = await self._read_body(environ, route, protocol, address)
         except TooManyCalls:
-            status, headers, message = TOO_MANY_REQUESTS
-            protocol.response_str(status, [*headers, CLOSE], message)
+            protocol.response_str(*TOO_MANY_REQUESTS)
             return
         with body:
             environ["wsgi.input"] = body

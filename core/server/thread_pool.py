@@ -104,7 +104,7 @@ class ThreadPool:
     def _run_loop(self) -> None:
         _this_thread.pool = self
         while True:
-            work = self._take()
+            work = self._take_work()
             with self._lock:
                 self._idle -= 1
             try:
@@ -124,7 +124,7 @@ class ThreadPool:
                     break
         connections.close_all()
 
-    def _take(self) -> Work:
+    def _take_work(self) -> Work:
         """Return the next work. Until it comes, the thread keeps its connection to the database for a moment."""
         with suppress(Empty):
             work = self._queue.get(timeout=KEEP_SECONDS)

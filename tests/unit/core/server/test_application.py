@@ -177,6 +177,7 @@ def test_address_with_too_many_requests_is_refused_and_others_are_not() -> None:
 
     assert second.response is not None
     assert second.response[0] == 429
+    assert CLOSE in second.response[1]
     assert dict(second.response[1])["retry-after"] == "1"
     assert other.response is not None
     assert other.response[0] == 200
