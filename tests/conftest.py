@@ -14,6 +14,7 @@ import pytest
 from django.apps import apps
 from django.conf import settings
 from django.contrib.contenttypes.models import ContentType
+from django.db import connection
 from django.test import override_settings
 from hypothesis import settings as hypothesis_settings
 from pytest_django.plugin import DjangoDbBlocker
@@ -88,7 +89,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Spread tests that wait for processes among those that compute, so that no core is idle; long tests go first."""
     if not is_thorough():
         for item in items:
-            if item.get_closest_marker("thorough"):
+            mark = item.get_closest_marker("thorough")
+            if mark and connection.vendor in (mark.args or [connection.vendor]):
                 item.add_marker(pytest.mark.skip(reason="by design: only make test-all runs it"))
     known = config.cache.get(SECONDS_KEY, {})
     items.sort(key=lambda item: -known.get(item.nodeid, 0))

@@ -65,7 +65,7 @@ PROCESS_VARIABLES = (
         "",
         "`embedded`: tests start their own PostgreSQL, even if this machine has one.",
     ),
-    ("CHROMIUM", "path", "", "Browser of the tests. Default: the program `chromium`."),
+    ("CHROMIUM", "path", "", "Browser of the tests. Default: `chromium-headless-shell`, else `chromium`."),
     ("JSON_SCHEMA_TEST_SUITE", "folder", "", "Copy of the JSON Schema Test Suite. Default: the downloaded one."),
     ("BENCH_RELEASES_SECONDS", "number", "60", "Seconds that `make bench ARGS=releases` changes releases."),
 )

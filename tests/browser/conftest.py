@@ -67,7 +67,7 @@ def browser() -> Iterator[Browser]:
     """Debian's Chromium, without a window."""
     path = browser_users.find_chromium()
     if not path:
-        pytest.skip("Chromium was not found: install Debian's package chromium, or name one in CHROMIUM")
+        pytest.skip("Chromium was not found: install Debian's package chromium-headless-shell, or name one in CHROMIUM")
     # Playwright runs a loop in this thread, and Django would take each query for one from inside of it.
     os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
     expect.set_options(timeout=browser_users.WAITS_MS)
@@ -117,8 +117,8 @@ def logged_in_admin(browser: Browser, shared_server: SharedServer) -> Iterator[B
 
 @pytest.fixture
 def admin(logged_in_admin: BrowserUser) -> BrowserUser:
-    """The admin with a new tab, since pages keep there which parts of them are open."""
-    logged_in_admin.open_tab()
+    """The admin, whose tab forgets which parts of its pages were open."""
+    logged_in_admin.forget_tab()
     return logged_in_admin
 
 

@@ -49,6 +49,7 @@ def one_broker(running_brokers: dict[str, Broker], tmp_path_factory: pytest.Temp
 
 
 @pytest.mark.both_databases
+@pytest.mark.thorough("sqlite")
 def test_writes_are_neither_lost_nor_repeated_when_processes_die(
     fleet: Fleet, capsys: pytest.CaptureFixture[str]
 ) -> None:

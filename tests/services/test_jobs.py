@@ -59,6 +59,7 @@ def wait_for_next_run() -> None:
     eventually(has_run, within=RUNS_WITHIN, what="the next run")
 
 
+@pytest.mark.thorough("sqlite")
 def test_jobs_run_in_their_processes_and_survive_the_death_of_one(
     serve: Callable[..., Server], run_jobs: Callable[[], Process], folder: Path
 ) -> None:

@@ -130,6 +130,7 @@ def postgres(tmp_path: Path, set_up_store: Store) -> Iterator[Postgres]:
         yield postgres
 
 
+@pytest.mark.thorough
 def test_batch_finishes_and_keys_hold_when_the_database_crashes(
     postgres: Postgres, set_up_store: Store, running_brokers: Any, tmp_path_factory: Any, tmp_path: Path, folder: Path
 ) -> None:

@@ -136,7 +136,7 @@ def send_and_undo(
     """Send a request and undo its effect. Exceptions of the page propagate."""
     with transaction.atomic():
         response = http.generic(method, url, body, media_type) if data is None else http.post(url, data)
-        transaction.set_rollback(True)
+        transaction.set_rollback(method != "GET")
     return response
 
 

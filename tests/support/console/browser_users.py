@@ -37,9 +37,13 @@ RUN_AXE = """([context, options]) => {
 }"""
 
 
+# Debian's names. The shell is Chromium without windows: tabs take a fifth less CPU time.
+PROGRAMS = ("chromium-headless-shell", "chromium", "chromium-browser")
+
+
 def find_chromium() -> str:
-    """Return the path of Chromium: $CHROMIUM, or the first name found on PATH. Empty if there is none."""
-    return environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser") or ""
+    """Return the path of Chromium: $CHROMIUM, or the first of its programs on PATH. Empty if there is none."""
+    return environ.get("CHROMIUM") or next(filter(None, map(shutil.which, PROGRAMS)), "")
 
 
 def create_users() -> None:
@@ -64,10 +68,9 @@ class BrowserUser:
         self.context.on("weberror", lambda error: self.errors.append(str(error.error)))
         self.page: Page = self.context.new_page()
 
-    def open_tab(self) -> None:
-        """Go on in a new tab. It has the cookies of the former one, but none of its `sessionStorage`."""
-        self.page.close()
-        self.page = self.context.new_page()
+    def forget_tab(self) -> None:
+        """Delete what pages store in this tab. A new one, with a process of its own, costs over a CPU second."""
+        self.page.evaluate("sessionStorage.clear()")
 
     def log_in(self, name: str) -> "BrowserUser":
         self.page.goto("/admin/")
