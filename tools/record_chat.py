@@ -4,8 +4,6 @@ python -m tools.record_chat http://127.0.0.1:8001 admin <its password>
 """
 
 import base64
-import os
-import shutil
 import struct
 import sys
 import time
@@ -13,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from playwright.sync_api import Page, sync_playwright
+
+from tools.chromium import find_chromium
 
 FILE = Path(__file__).resolve().parent.parent / "docs" / "images" / "chat.webp"
 SIZE = {"width": 1280, "height": 800}
@@ -86,8 +86,9 @@ class Recorder:
 def main(url: str, name: str, password: str) -> None:
     """Record the conversation and write the file."""
     with sync_playwright() as playwright:
-        path = os.environ.get("CHROMIUM") or shutil.which("chromium")
-        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
+        browser = playwright.chromium.launch(
+            executable_path=find_chromium() or None, args=["--no-sandbox", "--disable-gpu"]
+        )
         page = browser.new_page(viewport=SIZE, base_url=url)  # type: ignore[arg-type]
         sign_in(page, name, password)
         shots = record_conversation(page)

@@ -50,6 +50,7 @@ from tests.support.servers import stores
 from tests.support.servers.environment import PEPPER, build_environment, make_key
 from tests.support.servers.processes import Server, eventually, run_server
 from tests.support.servers.stores import Store
+from tools.chromium import find_chromium
 from workspace.demo import DEMO_PROJECT_ID
 
 __all__ = ["serve", "set_up_store", "store"]  # fixtures
@@ -65,7 +66,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, bool | None, b
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     """Debian's Chromium, without a window."""
-    path = browser_users.find_chromium()
+    path = find_chromium()
     if not path:
         pytest.skip("Chromium was not found: install Debian's package chromium-headless-shell, or name one in CHROMIUM")
     # Playwright runs a loop in this thread, and Django would take each query for one from inside of it.

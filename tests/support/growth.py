@@ -13,7 +13,7 @@ TRIES = 12  # quadratic work fails all of them; linear work on a busy machine on
 
 
 def assert_linear(work: Callable[[Any], object], build: Callable[[int], Any], *, size: int) -> None:
-    """Fail if `work` takes over 30 times as long for `build(size)` as for `build(size / 10)`, in each of its tries."""
+    """Fail if `work` takes over 32 times as long for `build(size)` as for `build(size / 10)`, in each of its tries."""
     small, large = build(size // FACTOR), build(size)
     work(small)  # what is loaded or compiled on first use
     ratios = []

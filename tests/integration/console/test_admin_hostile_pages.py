@@ -133,10 +133,10 @@ def read_form(http: HttpClient, name: str, rows: dict[str, Any]) -> dict[str, An
 def send_and_undo(
     http: HttpClient, method: str, url: str, data: Any = None, body: bytes = b"", media_type: str = FORM
 ) -> HttpResponse:
-    """Send a request and undo its effect, which a GET has not. Exceptions of the page propagate."""
+    """Send a request and undo its effect. Exceptions of the page propagate."""
     with transaction.atomic():
         response = http.generic(method, url, body, media_type) if data is None else http.post(url, data)
-        transaction.set_rollback(method != "GET")
+        transaction.set_rollback(True)
     return response
 
 

@@ -1,9 +1,7 @@
 """Users with a browser: their pages, and the requests and errors of the browser."""
 
-import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from os import environ
 from pathlib import Path
 from typing import Any
 
@@ -35,15 +33,6 @@ RUN_AXE = """([context, options]) => {
     }
     return axe.run(context, options);
 }"""
-
-
-# Debian's names. The shell is Chromium without windows: tabs take a fifth less CPU time.
-PROGRAMS = ("chromium-headless-shell", "chromium", "chromium-browser")
-
-
-def find_chromium() -> str:
-    """Return the path of Chromium: $CHROMIUM, or the first of its programs on PATH. Empty if there is none."""
-    return environ.get("CHROMIUM") or next(filter(None, map(shutil.which, PROGRAMS)), "")
 
 
 def create_users() -> None:
