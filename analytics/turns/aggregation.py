@@ -6,7 +6,6 @@ always those that one count of all of its events gives.
 """
 
 from datetime import timedelta
-from typing import NamedTuple
 
 from django.db import connection
 
@@ -33,25 +32,19 @@ _COUNTS = {
     "failed": "count(*) FILTER (WHERE is_call AND NOT ok)",
     "unknown_names": "count(*) FILTER (WHERE is_unknown_name)",
 }
-# The figures of turns from events of a table. Aggregates find the last event and the first call: to number the events
-# in order takes three times as long.
+_FIRST_CALL, _FIRST_SUCCESS = "min(time) FILTER (WHERE is_call)", "min(time) FILTER (WHERE is_call AND ok)"
+# The figures of turns from events of a table, apart from repeats. The last event is the one that was stored last, since
+# putting the events in order takes three times as long.
 _FIGURES = f"""
-SELECT n.*, coalesce(l.repeats, 0) AS repeats
-FROM (
-    SELECT {{keys}}, count(*) AS events, min(time) AS time, max(time) AS last_time, {{last_id}} AS last_id,
-        {{is_first_call_ok}} AS is_first_call_ok, {", ".join(f"{figure} AS {name}" for name, figure in _COUNTS.items())}
-    FROM {{events}} GROUP BY {{keys}}
-) n LEFT JOIN (
-    SELECT {{keys}}, sum(times - {LOOP_LENGTH - 1}) AS repeats FROM (
-        SELECT {{keys}}, count(*) AS times FROM {{events}} AND is_repeatable
-        GROUP BY {{keys}}, digest HAVING count(*) >= {LOOP_LENGTH}
-    ) loops GROUP BY {{keys}}
-) l ON {{same_keys}}
+SELECT {{keys}}, count(*) AS events, min(time) AS time, max(time) AS last_time, max(id) AS last_id,
+    CASE WHEN {_FIRST_CALL} IS NOT NULL THEN coalesce({_FIRST_SUCCESS} = {_FIRST_CALL}, FALSE) END AS is_first_call_ok,
+    {{may_loop}} AS may_loop, {", ".join(f"{figure} AS {name}" for name, figure in _COUNTS.items())}
+FROM {{events}} GROUP BY {{keys}}
 """  # noqa: S608 - the names are ours
 # Those of the new events of each turn, with the id of its row. The last id is also the number of the turn in this run.
 _NEW_TURNS = f"""
 CREATE TEMPORARY TABLE turn_figures AS
-SELECT n.*, n.last_id AS number, t.id AS row_id, {{is_partial}} AS is_partial
+SELECT n.*, n.last_id AS number, t.id AS row_id, {{is_partial}} AS is_partial, 0 AS repeats
 FROM ({_FIGURES}) n LEFT JOIN {_TURN} t ON {_SAME_TURN("t", "n")}
 WHERE n.events <= {{max_events}} AND coalesce(t.searches + t.helps + t.calls, 0) <= {{max_events}}
 """  # noqa: S608 - the names are ours
@@ -80,10 +73,23 @@ DELETE FROM turn_events WHERE id IN (
     ) ends USING (number) WHERE first_time < {since} AND e.time < {since}
 )
 """
-_UPDATED = ("time", "last_time", "last_id", "is_first_call_ok", *_COUNTS, "repeats")
+_UPDATED = ("time", "last_time", "last_id", "is_first_call_ok", "may_loop", *_COUNTS)
 _COUNT_ALL_EVENTS = f"""
 UPDATE turn_figures SET {", ".join(f"{name} = n.{name}" for name in _UPDATED)}
 FROM ({_FIGURES}) n WHERE turn_figures.number = n.number
+"""  # noqa: S608 - the names are ours
+# The digests of turns that may have a loop: the new events of new turns, and all events of those that go on.
+_COUNT_REPEATS = f"""
+UPDATE turn_figures SET repeats = l.repeats FROM (
+    SELECT number, sum(times - {LOOP_LENGTH - 1}) AS repeats FROM (
+        SELECT number, count(*) AS times FROM (
+            SELECT number, digest FROM turn_figures JOIN {TABLE} e ON {_SAME_TURN("e", "turn_figures")}
+            WHERE is_repeatable AND may_loop AND NOT is_partial
+            UNION ALL SELECT number, digest FROM turn_figures JOIN turn_events USING (number)
+            WHERE is_repeatable AND may_loop
+        ) e GROUP BY number, digest HAVING count(*) >= {LOOP_LENGTH}
+    ) loops GROUP BY number
+) l WHERE turn_figures.number = l.number
 """  # noqa: S608 - the names are ours
 # A successful call repairs the latest earlier failed call of the same op that is not repaired yet, as a closing
 # parenthesis closes an opening one. `depth` counts the open ones, and calls of one depth are a failed one, the one that
@@ -150,27 +156,20 @@ FROM {_WITH_LAST_EVENT} WHERE row_id IS NULL AND {{which}}
 """  # noqa: S608 - the names are ours
 
 
-class _Dialect(NamedTuple):
-    """Expressions that the databases write differently. Events have an order by time, then by id."""
-
-    since: str  # the begin of what counts of a turn that ends at `last_time`
-    last_id: str
-    is_first_call_ok: str
-
-
 _SECONDS = round(MAX_TURN_LENGTH.total_seconds())
-_DIALECTS = {
-    "postgresql": _Dialect(
-        f"last_time - interval '{_SECONDS} seconds'",
-        "extract(epoch FROM (max(ARRAY[time, to_timestamp(id)]))[2])::bigint",
-        "(min(ARRAY[time, to_timestamp(id), to_timestamp(ok::int)]) FILTER (WHERE is_call))[3] > to_timestamp(0)",
-    ),
-    # Times without a fraction are shorter.
-    "sqlite": _Dialect(
-        f"datetime(last_time, '-{_SECONDS} seconds')",  # in whole seconds
-        "CAST(substr(max(printf('%%-26s%%020d', time, id)), 27) AS INTEGER)",
-        "substr(min(printf('%%-26s%%020d%%d', time, id, ok)) FILTER (WHERE is_call), 47) = '1'",
-    ),
+# Whether a digest of a turn may be there often enough for a loop. PostgreSQL sets one of 64 bits for each digest: three
+# equal ones set at least two bits fewer than there are events. SQLite has no such aggregate.
+_MAY_LOOP = {
+    "postgresql": f"""
+        bit_count(bit_or(1::bigint << (hashtext(digest) & 63)) FILTER (WHERE is_repeatable)::bit(64))
+        <= count(*) FILTER (WHERE is_repeatable) - {LOOP_LENGTH - 1}
+    """,
+    "sqlite": f"count(*) FILTER (WHERE is_repeatable) >= {LOOP_LENGTH}",
+}
+# The begin of what counts of a turn that ends at `last_time`.
+_SINCE = {
+    "postgresql": f"last_time - interval '{_SECONDS} seconds'",
+    "sqlite": f"datetime(last_time, '-{_SECONDS} seconds')",  # in whole seconds
 }
 
 
@@ -179,14 +178,14 @@ def aggregate_turns(*, are_all_known: bool = False) -> None:
 
     It needs the table of counted events. A turn without a row has no earlier events, unless `are_all_known`.
     """
-    dialect = _DIALECTS[connection.vendor]
-    aggregates = {"last_id": dialect.last_id, "is_first_call_ok": dialect.is_first_call_ok}
+    since = _SINCE[connection.vendor]
     # What is counted once is what all of its events are at hand for, and less than the longest turn.
-    is_partial = "TRUE" if are_all_known else f"(t.id IS NOT NULL OR n.time < {dialect.since})"
-    of_new = {"keys": _KEYS, "same_keys": _SAME_TURN("l", "n"), "events": f"{TABLE} WHERE is_of_turn"}
-    of_all = {"keys": "number", "same_keys": "l.number = n.number", "events": "turn_events WHERE TRUE"}
+    is_partial = "TRUE" if are_all_known else f"(t.id IS NOT NULL OR n.time < {since})"
+    may_loop = _MAY_LOOP[connection.vendor]
+    of_new = {"keys": _KEYS, "events": f"{TABLE} WHERE is_of_turn", "may_loop": may_loop}
+    of_all = {"keys": "number", "events": "turn_events", "may_loop": may_loop}
     with connection.cursor() as cursor:
-        cursor.execute(_NEW_TURNS.format(is_partial=is_partial, max_events=MAX_TURN_EVENTS, **of_new, **aggregates), [])
+        cursor.execute(_NEW_TURNS.format(is_partial=is_partial, max_events=MAX_TURN_EVENTS, **of_new), [])
         counted_events.analyze("turn_figures")
         columns = ("t.number", *_EVENT_COLUMNS)
         counted_events.select_stored(
@@ -198,11 +197,12 @@ def aggregate_turns(*, are_all_known: bool = False) -> None:
         cursor.execute(_REPAIRS)
         counted_events.analyze("turn_repairs")
         cursor.execute(_SET_REPAIRS)
-        cursor.execute(_DELETE_EARLY.format(since=dialect.since))
-        cursor.execute(_COUNT_ALL_EVENTS.format(**of_all, **aggregates), [])
-        cursor.execute(_UPDATE_TURNS.format(events="turn_events", since=dialect.since))
-        cursor.execute(_INSERT_TURNS.format(events="turn_events", since=dialect.since, which="is_partial"))
-        cursor.execute(_INSERT_TURNS.format(events=TABLE, since=dialect.since, which="NOT is_partial"))
+        cursor.execute(_DELETE_EARLY.format(since=since))
+        cursor.execute(_COUNT_ALL_EVENTS.format(**of_all), [])
+        cursor.execute(_COUNT_REPEATS)
+        cursor.execute(_UPDATE_TURNS.format(events="turn_events", since=since))
+        cursor.execute(_INSERT_TURNS.format(events="turn_events", since=since, which="is_partial"))
+        cursor.execute(_INSERT_TURNS.format(events=TABLE, since=since, which="NOT is_partial"))
         counted_events.add_repaired_calls(_REPAIRED_CALLS)
         for table in ("turn_figures", "turn_events", "turn_repairs"):
             cursor.execute(f"DROP TABLE {table}")

@@ -161,15 +161,16 @@ def count_turn(events: Sequence[OperationEvent], links: dict[int, OperationEvent
     calls = [event for event in last if is_call(event)]
     digests = Counter(event.digest for event in last if event.digest and not event.purpose)
     repaired = sum(event.pk in links and links[event.pk].time >= last[0].time for event in last)
+    stored_last = max(last, key=lambda event: event.pk)
     names = ("searches", "misses", "helps", "calls", "failed", "unknown_names")
     return (
         last[0].time,
-        last[-1].release,
-        last[-1].subject,
+        stored_last.release,
+        stored_last.subject,
         *(figures[name] for name in names),
         repaired,
         sum(max(0, times - aggregation.LOOP_LENGTH + 1) for times in digests.values()),
-        calls[0].ok if calls else None,
+        any(call.ok for call in calls if call.time == calls[0].time) if calls else None,
     )
 
 

@@ -143,8 +143,11 @@ def test_sqlite_groups_and_joins_the_events_of_turns_that_go_on_by_indexes(write
     with connection.execute_wrapper(explain):
         run_until_done(NOON + MINUTE)
 
-    assert plans
-    assert all("SCAN turn_events USING INDEX" in plan and "SEARCH n USING" in plan for plan in plans)
+    figures, repeats = plans
+    assert "SCAN turn_events USING INDEX" in figures
+    assert "SEARCH n USING" in figures
+    assert "SEARCH turn_events USING INDEX" in repeats
+    assert "SEARCH e USING" in repeats
 
 
 def test_long_turn_is_aggregated_over_its_last_hours(write_event: WriteEvent) -> None:
@@ -203,6 +206,9 @@ def test_figures_count_every_kind_of_event(write_event: WriteEvent) -> None:
         (["a", "a", "b"], {"calls": 3}),
         (["a", "a", "b", "a", "a", "a"], {"calls": 6, "repeats": 3}),
         ([""] * 5, {"calls": 5}),
+        (["a", "b", "a", "a"], {"calls": 4, "repeats": 1}),
+        ([*"aabb", *map(str, range(100))], {"calls": 104}),
+        ([*"aaabbb", *map(str, range(100))], {"calls": 106, "repeats": 2}),
     ],
     undone=True,
 )
