@@ -45,7 +45,7 @@ BENCHMARKS = (
         ),
         measures.measure_reports,
     ),
-    Benchmark(("rollups.ops.cpu_s", "rollups.cpu_s"), rollup_cpu.measure_rollups),
+    Benchmark(("rollups.ops.cpu_s", "rollups.ops.ratio", "rollups.cpu_s"), rollup_cpu.measure_rollups),
     Benchmark(("rollups.sqlite.cpu_s",), rollup_cpu.measure_rollups_on_sqlite),
     Benchmark(
         (

@@ -54,7 +54,7 @@ GOALS = {
     "search.10k.p95_ms": FigureGoal("<", 20),
     "search.loaded.p95_ms": FigureGoal("<", 12),
     "reports.1m.p95_ms": FigureGoal("<", 500),
-    "rollups.ops.cpu_s": FigureGoal("≤", 0.6),
+    "rollups.ops.ratio": FigureGoal("≤", 2),  # 60,000 events in .6 s where a bare POST takes .5 ms
     "experiments.page.p95_ms": FigureGoal("<", 300),
     "discovery.calls": FigureGoal("≤", 2.2),
     "discovery.tokens": FigureGoal("≤", 450),

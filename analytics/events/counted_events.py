@@ -65,12 +65,15 @@ REPAIRED = CountedRows("NOT repaired = 0")  # what `add_repaired_calls` added
 
 
 @contextmanager
-def open_table(events: QuerySet[OperationEvent]) -> Iterator[None]:
+def open_table(*parts: QuerySet[OperationEvent]) -> Iterator[None]:
     """Keep the table inside the `with` block, with these events. It needs a transaction."""
-    query, parameters = _build_query(events)
+    columns = ", ".join(f"{value} AS {name}" for name, value in _COLUMNS.items())
+    target = f"CREATE TEMPORARY TABLE {TABLE} AS"
     with connection.cursor() as cursor:
-        columns = ", ".join(f"{value} AS {name}" for name, value in _COLUMNS.items())
-        cursor.execute(f"CREATE TEMPORARY TABLE {TABLE} AS SELECT {columns} FROM ({query}) e", parameters)  # noqa: S608 - our names
+        for events in parts:
+            query, parameters = _build_query(events)
+            cursor.execute(f"{target} SELECT {columns} FROM ({query}) e", parameters)  # noqa: S608 - our names
+            target = f"INSERT INTO {TABLE}"
         analyze(TABLE)
         yield
         cursor.execute(f"DROP TABLE {TABLE}")
@@ -94,7 +97,7 @@ def analyze(table: str, columns: str = "") -> None:
     """Let PostgreSQL look at a sample of a temporary table, so that it expects about the rows that there are."""
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
-            cursor.execute(f"SET LOCAL default_statistics_target = 5; ANALYZE {table} {columns and f'({columns})'}")
+            cursor.execute(f"SET LOCAL default_statistics_target = 3; ANALYZE {table} {columns and f'({columns})'}")
 
 
 def add_index(table: str, column: str) -> None:
@@ -122,7 +125,8 @@ def select_stored(target: str, first: str, condition: str, columns: Sequence[str
 
 
 def _build_query(events: QuerySet[OperationEvent]) -> tuple[str, tuple[Any, ...]]:
-    flagged: Any = events.order_by().annotate(**FLAGS)
+    unordered = events if events.query.is_sliced else events.order_by()  # the order of a slice cannot be changed
+    flagged: Any = unordered.annotate(**FLAGS)
     others = ("result_count", "op", "tool_name", "repairs", "field_errors")
     fields = flagged.values(*_NUMBERS, *_TEXTS, *others, *FLAGS)
     statement: tuple[str, tuple[Any, ...]] = fields.query.sql_with_params()

@@ -11,8 +11,9 @@ from operator import or_
 from typing import NamedTuple
 
 from django.db import connection
-from django.db.models import Q, QuerySet
+from django.db.models import Max, Min, Q, QuerySet
 
+from analytics.events.counted_events import TABLE
 from analytics.events.models import OperationEvent
 from analytics.rollups.models import Rollup
 
@@ -36,29 +37,35 @@ class Gap(NamedTuple):
     since: str
 
 
-def take_batch(mark: Rollup, at: datetime, size: int) -> tuple[Events | None, bool]:
-    """Return the next events to count, if any, and whether there may be more. Moves the mark past them, unsaved.
+def list_next(mark: Rollup, at: datetime, size: int) -> tuple[list[Events], bool]:
+    """Return the next events to count, in parts, and whether there are more new ones. Drops old gaps from the mark.
 
-    They are those that appeared in gaps, and `size` new ones at most.
+    They are those that appeared in gaps, and those with the next ids: `size` of each part at most.
     """
     gaps = [Gap(*gap) for gap in mark.gaps if at - datetime.fromisoformat(gap[2]) < GAP_AGE]
-    found: list[Ids] = []
-    is_full = False
-    for start in range(0, len(gaps), MAX_RANGES):
-        late, is_full = _find_ranges(_match_ids(gaps[start : start + MAX_RANGES]), size)
-        found += late
-        if is_full:
-            break
-    gaps = [Gap(*ids, gap.since) for gap in gaps for ids in _list_missing(gap, found)]
-    if not is_full:
-        new, is_full = _find_ranges(Q(pk__gt=mark.last_id), size)
-        if new:
-            missing = _list_missing(Ids(mark.last_id + 1, new[-1].last), new)
-            gaps += [Gap(*ids, at.isoformat()) for ids in missing]
-            mark.last_id = new[-1].last
-        found += new
     mark.gaps = gaps
-    return OperationEvent.objects.filter(_match_ids(found)) if found else None, is_full
+    parts = [
+        OperationEvent.objects.filter(_match_ids(gaps[start : start + MAX_RANGES])).order_by("pk")[:size]
+        for start in range(0, len(gaps), MAX_RANGES)
+    ]
+    new = OperationEvent.objects.filter(pk__gt=mark.last_id)
+    ids = new.aggregate(first=Min("pk"), last=Max("pk"))
+    if ids["first"] is None:
+        return parts, False
+    end = ids["first"] + size
+    return [new.filter(pk__lt=end), *parts], ids["last"] >= end
+
+
+def move_mark(mark: Rollup, at: datetime) -> int:
+    """Move the mark past the events in the table of counted ones, unsaved. Return how many they are."""
+    found, count = _find_ranges()
+    gaps = [Gap(*ids, gap.since) for gap in mark.gaps for ids in _list_missing(gap, found)]
+    if found and found[-1].last > mark.last_id:
+        new = Ids(mark.last_id + 1, found[-1].last)
+        gaps += [Gap(*ids, at.isoformat()) for ids in _list_missing(new, found)]
+        mark.last_id = new.last
+    mark.gaps = gaps
+    return count
 
 
 def select_counted(mark: Rollup) -> Events:
@@ -70,29 +77,19 @@ def _match_ids(ranges: Sequence[Ids | Gap]) -> Q:
     return reduce(or_, (Q(pk__gte=each.first, pk__lte=each.last) for each in ranges), Q(pk__in=[]))
 
 
-def _find_ranges(condition: Q, size: int) -> tuple[list[Ids], bool]:
-    """Return the ids of the events with a condition, in order, as few ranges, and whether there may be more.
-
-    The ranges come from one statement, so that all of them are seen at one moment.
-    """
-    query, parameters = (
-        OperationEvent.objects.filter(condition).order_by("pk").values("id")[:size].query.sql_with_params()
-    )
+def _find_ranges() -> tuple[list[Ids], int]:
+    """Return the ids in the table of counted events, in order, as few ranges, and how many there are."""
     with connection.cursor() as cursor:
-        cursor.execute(f"SELECT min(id), max(id), count(*) FROM ({query}) e", parameters)  # noqa: S608 - the names are ours
+        cursor.execute(f"SELECT min(id), max(id), count(*) FROM {TABLE}")  # noqa: S608 - the name is ours
         first, last, count = cursor.fetchone()
-        if not count or last - first + 1 == count:  # almost always: numbering the rows takes twice as long
-            return [Ids(first, last)] if count else [], count >= size
+        if not count or last - first + 1 == count:  # almost always: numbering the rows takes longer
+            return [Ids(first, last)] if count else [], count
         # Within a range, ids and row numbers grow alike.
         cursor.execute(
-            "SELECT min(id), max(id), count(*) FROM ("  # noqa: S608 - the names are ours
-            f"SELECT id, id - row_number() OVER (ORDER BY id) AS island FROM ({query}) e) i "
-            f"GROUP BY island ORDER BY 1 LIMIT {MAX_RANGES}",
-            parameters,
+            f"SELECT min(id), max(id) FROM (SELECT id, id - row_number() OVER (ORDER BY id) AS island FROM {TABLE}) i "  # noqa: S608 - ours
+            "GROUP BY island ORDER BY 1"
         )
-        rows = cursor.fetchall()
-    is_full = len(rows) == MAX_RANGES or sum(count for *_, count in rows) >= size
-    return [Ids(first, last) for first, last, _ in rows], is_full
+        return [Ids(*row) for row in cursor.fetchall()], count
 
 
 def _list_missing(ids: Ids | Gap, found: Sequence[Ids]) -> Iterator[Ids]:

@@ -39,9 +39,11 @@ def run_rollup(at: datetime, *, size: int | None = None) -> bool:
         if mark is None:
             return False
         _set_plans()
-        events, has_more = event_batches.take_batch(mark, at, size or BATCH_SIZES[connection.vendor])
-        if events is not None:
-            with counted_events.open_table(events):
+        size = size or BATCH_SIZES[connection.vendor]
+        events, has_more = event_batches.list_next(mark, at, size)
+        if events:
+            with counted_events.open_table(*events):
+                has_more |= event_batches.move_mark(mark, at) >= size
                 aggregation.aggregate_turns()
                 _add_figures(ALL)
         mark.counted_at = at
