@@ -6,7 +6,7 @@ from typing import Any
 
 from benchmarks import figures, timing, usage
 from benchmarks.figures import BenchmarkFigure, NotMeasured
-from benchmarks.lab import Lab, PreparedDatabase
+from benchmarks.lab import Lab
 from benchmarks.run_size import shrink
 
 OPS = 1_000  # in the catalog, as in other benchmarks on this database
@@ -19,33 +19,34 @@ def measure_rollups(lab: Lab) -> Iterator[BenchmarkFigure]:
 
     Bare POSTs before and after the first one say how fast the machine is meanwhile.
     """
+    _check_usage()
     prepared = lab.get_postgres(OPS)
     posts = timing.build_reads(prepared)
     with lab.serve_bare(b"{}") as bare:
         timing.warm_up(bare.address, posts)
         before = timing.measure_p50(bare.address, posts, POST_SECONDS)
-        result = _run(lab, prepared, 1)
+        result = lab.measure_rollups(prepared, 1)
         post = mean([before, timing.measure_p50(bare.address, posts, POST_SECONDS)])
     yield _build_figure("rollups.ops.cpu_s", result, "figures of ops, and turns; PostgreSQL")
     of_post = [100 * seconds * 1000 / result["events"] / post for seconds in _sum_rounds(result)]
     against = f"CPU of the same for one event, over the p50 of a bare DRF POST ({post:.2f} ms), concurrency 1"
     yield figures.build_median_figure("rollups.ops.ratio", of_post, "%", against)
     users = shrink(USERS)
-    result = _run(lab, prepared, users)
+    result = lab.measure_rollups(prepared, users)
     yield _build_figure("rollups.cpu_s", result, f"with figures of {users:,} users; PostgreSQL")
 
 
 def measure_rollups_on_sqlite(lab: Lab) -> Iterator[BenchmarkFigure]:
     """Measure the same on SQLite."""
+    _check_usage()
     users = shrink(USERS)
-    result = _run(lab, lab.get_spare_sqlite(OPS), users)
+    result = lab.measure_rollups(lab.get_spare_sqlite(OPS), users)
     yield _build_figure("rollups.sqlite.cpu_s", result, f"with figures of {users:,} users; SQLite")
 
 
-def _run(lab: Lab, prepared: PreparedDatabase, users: int) -> dict[str, Any]:
+def _check_usage() -> None:
     if not usage.is_available():
         raise NotMeasured("It needs /proc, which this system does not have.")
-    return lab.measure_rollups(prepared, users)
 
 
 def _sum_rounds(result: dict[str, Any]) -> list[float]:

@@ -65,18 +65,26 @@ REPAIRED = CountedRows("NOT repaired = 0")  # what `add_repaired_calls` added
 
 
 @contextmanager
-def open_table(*parts: QuerySet[OperationEvent]) -> Iterator[None]:
-    """Keep the table inside the `with` block, with these events. It needs a transaction."""
-    columns = ", ".join(f"{value} AS {name}" for name, value in _COLUMNS.items())
-    target = f"CREATE TEMPORARY TABLE {TABLE} AS"
+def open_table(events: QuerySet[OperationEvent]) -> Iterator[None]:
+    """Keep the table inside the `with` block, with these events, in no order. It needs a transaction."""
     with connection.cursor() as cursor:
-        for events in parts:
-            query, parameters = _build_query(events)
-            cursor.execute(f"{target} SELECT {columns} FROM ({query}) e", parameters)  # noqa: S608 - our names
-            target = f"INSERT INTO {TABLE}"
+        _copy(f"CREATE TEMPORARY TABLE {TABLE} AS", events)
         analyze(TABLE)
         yield
         cursor.execute(f"DROP TABLE {TABLE}")
+
+
+def add_events(events: QuerySet[OperationEvent]) -> int:
+    """Add events, in no order, and return how many they are."""
+    return _copy(f"INSERT INTO {TABLE}", events)
+
+
+def _copy(target: str, events: QuerySet[OperationEvent]) -> int:
+    query, parameters = _build_query(events)
+    columns = ", ".join(f"{value} AS {name}" for name, value in _COLUMNS.items())
+    with connection.cursor() as cursor:
+        cursor.execute(f"{target} SELECT {columns} FROM ({query}) e", parameters)  # noqa: S608 - our names
+        return int(cursor.rowcount)
 
 
 def add_repaired_calls(calls: str) -> None:
@@ -125,8 +133,7 @@ def select_stored(target: str, first: str, condition: str, columns: Sequence[str
 
 
 def _build_query(events: QuerySet[OperationEvent]) -> tuple[str, tuple[Any, ...]]:
-    unordered = events if events.query.is_sliced else events.order_by()  # the order of a slice cannot be changed
-    flagged: Any = unordered.annotate(**FLAGS)
+    flagged: Any = events.annotate(**FLAGS)
     others = ("result_count", "op", "tool_name", "repairs", "field_errors")
     fields = flagged.values(*_NUMBERS, *_TEXTS, *others, *FLAGS)
     statement: tuple[str, tuple[Any, ...]] = fields.query.sql_with_params()
@@ -135,4 +142,4 @@ def _build_query(events: QuerySet[OperationEvent]) -> tuple[str, tuple[Any, ...]
 
 @cache
 def _build_query_of_all(_vendor: str) -> tuple[str, tuple[Any, ...]]:
-    return _build_query(OperationEvent.objects.all())
+    return _build_query(OperationEvent.objects.order_by())

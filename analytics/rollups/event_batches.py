@@ -4,16 +4,17 @@ An event gets its id when it is inserted, and becomes visible when its transacti
 be missing for a while. The mark keeps these gaps for ten minutes, and an event that appears in one of them is counted.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from functools import reduce
-from operator import or_
+from operator import attrgetter, or_
 from typing import NamedTuple
 
 from django.db import connection
 from django.db.models import Max, Min, Q, QuerySet
 
-from analytics.events.counted_events import TABLE
+from analytics.events import counted_events
 from analytics.events.models import OperationEvent
 from analytics.rollups.models import Rollup
 
@@ -37,57 +38,83 @@ class Gap(NamedTuple):
     since: str
 
 
-def list_next(mark: Rollup, at: datetime, size: int) -> tuple[list[Events], bool]:
-    """Return the next events to count, in parts, and whether there are more new ones. Drops old gaps from the mark.
+class NewEvents(NamedTuple):
+    """Events with the next ids; whether there are none, and whether there are more."""
 
-    They are those that appeared in gaps, and those with the next ids: `size` of each part at most.
-    """
-    gaps = [Gap(*gap) for gap in mark.gaps if at - datetime.fromisoformat(gap[2]) < GAP_AGE]
-    mark.gaps = gaps
-    parts = [
-        OperationEvent.objects.filter(_match_ids(gaps[start : start + MAX_RANGES])).order_by("pk")[:size]
-        for start in range(0, len(gaps), MAX_RANGES)
-    ]
-    new = OperationEvent.objects.filter(pk__gt=mark.last_id)
-    ids = new.aggregate(first=Min("pk"), last=Max("pk"))
-    if ids["first"] is None:
-        return parts, False
-    end = ids["first"] + size
-    return [new.filter(pk__lt=end), *parts], ids["last"] >= end
+    events: Events
+    is_empty: bool
+    has_more: bool
+
+
+def select_new(mark: Rollup, size: int) -> NewEvents:
+    """Return the new events to count, `size` at most."""
+    new = OperationEvent.objects.order_by().filter(pk__gt=mark.last_id)
+    # Two queries: SQLite walks all of them if it is asked for the first and the last id at once.
+    first, last = (new.aggregate(id=end("pk"))["id"] for end in (Min, Max))
+    if first is None:
+        first = last = mark.last_id
+    end = first + size
+    return NewEvents(new.filter(pk__lt=end), is_empty=last == mark.last_id, has_more=last >= end)
+
+
+def add_late(mark: Rollup, limit: int) -> bool:
+    """Add the events that appeared in gaps to the table of counted ones. Return whether the limit was reached."""
+    for part in _split_gaps(mark):
+        limit -= counted_events.add_events(OperationEvent.objects.order_by().filter(_match_ids(part))[:limit])
+        if limit <= 0:
+            return True
+    return False
 
 
 def move_mark(mark: Rollup, at: datetime) -> int:
-    """Move the mark past the events in the table of counted ones, unsaved. Return how many they are."""
+    """Move the mark past the events in the table of counted ones, unsaved. Return how many they are.
+
+    Old gaps are forgotten after they were looked at once more: the job may have paused for longer.
+    """
     found, count = _find_ranges()
-    gaps = [Gap(*ids, gap.since) for gap in mark.gaps for ids in _list_missing(gap, found)]
+    gaps = [Gap(*ids, gap.since) for gap in _read_gaps(mark) for ids in _list_missing(gap, found)]
     if found and found[-1].last > mark.last_id:
         new = Ids(mark.last_id + 1, found[-1].last)
         gaps += [Gap(*ids, at.isoformat()) for ids in _list_missing(new, found)]
         mark.last_id = new.last
-    mark.gaps = gaps
+    mark.gaps = [gap for gap in gaps if at - datetime.fromisoformat(gap.since) < GAP_AGE]
     return count
 
 
 def select_counted(mark: Rollup) -> Events:
     """Return all events that were counted."""
-    return OperationEvent.objects.filter(pk__lte=mark.last_id).exclude(_match_ids([Gap(*gap) for gap in mark.gaps]))
+    counted = OperationEvent.objects.order_by().filter(pk__lte=mark.last_id)
+    for part in _split_gaps(mark):
+        counted = counted.exclude(_match_ids(part))
+    return counted
 
 
-def _match_ids(ranges: Sequence[Ids | Gap]) -> Q:
-    return reduce(or_, (Q(pk__gte=each.first, pk__lte=each.last) for each in ranges), Q(pk__in=[]))
+def _read_gaps(mark: Rollup) -> list[Gap]:
+    return [Gap(*gap) for gap in mark.gaps]
+
+
+def _split_gaps(mark: Rollup) -> Iterator[list[Gap]]:
+    gaps = _read_gaps(mark)
+    for start in range(0, len(gaps), MAX_RANGES):
+        yield gaps[start : start + MAX_RANGES]
+
+
+def _match_ids(ranges: Sequence[Gap]) -> Q:
+    return reduce(or_, (Q(pk__gte=each.first, pk__lte=each.last) for each in ranges))
 
 
 def _find_ranges() -> tuple[list[Ids], int]:
     """Return the ids in the table of counted events, in order, as few ranges, and how many there are."""
     with connection.cursor() as cursor:
-        cursor.execute(f"SELECT min(id), max(id), count(*) FROM {TABLE}")  # noqa: S608 - the name is ours
+        cursor.execute(f"SELECT min(id), max(id), count(*) FROM {counted_events.TABLE}")  # noqa: S608 - the name is ours
         first, last, count = cursor.fetchone()
         if not count or last - first + 1 == count:  # almost always: numbering the rows takes longer
             return [Ids(first, last)] if count else [], count
         # Within a range, ids and row numbers grow alike.
         cursor.execute(
-            f"SELECT min(id), max(id) FROM (SELECT id, id - row_number() OVER (ORDER BY id) AS island FROM {TABLE}) i "  # noqa: S608 - ours
-            "GROUP BY island ORDER BY 1"
+            "SELECT min(id), max(id) FROM ("  # noqa: S608 - the name is ours
+            f"SELECT id, id - row_number() OVER (ORDER BY id) AS island FROM {counted_events.TABLE}"
+            ") i GROUP BY island ORDER BY 1"
         )
         return [Ids(*row) for row in cursor.fetchall()], count
 
@@ -95,9 +122,10 @@ def _find_ranges() -> tuple[list[Ids], int]:
 def _list_missing(ids: Ids | Gap, found: Sequence[Ids]) -> Iterator[Ids]:
     """Yield what is left of a range without those that were found, which are in order."""
     first = ids.first
-    for each in found:
-        if each.last < first or each.first > ids.last:
-            continue
+    for index in range(bisect_left(found, first, key=attrgetter("last")), len(found)):
+        each = found[index]
+        if each.first > ids.last:
+            break
         if each.first > first:
             yield Ids(first, each.first - 1)
         first = each.last + 1

@@ -29,7 +29,7 @@ FIGURES = (op_daily.SUMS, subject_figures.SUMS)
 
 
 def run_rollup(at: datetime, *, size: int | None = None) -> bool:
-    """Count the events since the last run, `size` at most. Return whether there may be more.
+    """Count `size` new events at most, and as many late ones at most. Return whether there may be more.
 
     If several processes count at the same time, one of them does it, and the others do nothing.
     """
@@ -40,12 +40,14 @@ def run_rollup(at: datetime, *, size: int | None = None) -> bool:
             return False
         _set_plans()
         size = size or BATCH_SIZES[connection.vendor]
-        events, has_more = event_batches.list_next(mark, at, size)
-        if events:
-            with counted_events.open_table(*events):
-                has_more |= event_batches.move_mark(mark, at) >= size
-                aggregation.aggregate_turns()
-                _add_figures(ALL)
+        new = event_batches.select_new(mark, size)
+        has_more = new.has_more
+        if mark.gaps or not new.is_empty:
+            with counted_events.open_table(new.events):
+                has_more |= event_batches.add_late(mark, size)
+                if event_batches.move_mark(mark, at):
+                    aggregation.aggregate_turns()
+                    _add_figures(ALL)
         mark.counted_at = at
         mark.save()
     return has_more

@@ -34,7 +34,7 @@ _COUNTS = {
 }
 _FIRST_CALL, _FIRST_SUCCESS = "min(time) FILTER (WHERE is_call)", "min(time) FILTER (WHERE is_call AND ok)"
 # The figures of turns from events of a table, apart from repeats. The last event is the one that was stored last, since
-# putting the events in order takes three times as long.
+# putting the events in order takes three times as long. Of calls at the same moment, a successful one is the first.
 _FIGURES = f"""
 SELECT {{keys}}, count(*) AS events, min(time) AS time, max(time) AS last_time, max(id) AS last_id,
     CASE WHEN {_FIRST_CALL} IS NOT NULL THEN coalesce({_FIRST_SUCCESS} = {_FIRST_CALL}, FALSE) END AS is_first_call_ok,
@@ -185,7 +185,7 @@ def aggregate_turns(*, are_all_known: bool = False) -> None:
     of_new = {"keys": _KEYS, "events": f"{TABLE} WHERE is_of_turn", "may_loop": may_loop}
     of_all = {"keys": "number", "events": "turn_events", "may_loop": may_loop}
     with connection.cursor() as cursor:
-        cursor.execute(_NEW_TURNS.format(is_partial=is_partial, max_events=MAX_TURN_EVENTS, **of_new), [])
+        cursor.execute(_NEW_TURNS.format(is_partial=is_partial, max_events=MAX_TURN_EVENTS, **of_new))
         counted_events.analyze("turn_figures")
         columns = ("t.number", *_EVENT_COLUMNS)
         counted_events.select_stored(
@@ -198,7 +198,7 @@ def aggregate_turns(*, are_all_known: bool = False) -> None:
         counted_events.analyze("turn_repairs")
         cursor.execute(_SET_REPAIRS)
         cursor.execute(_DELETE_EARLY.format(since=since))
-        cursor.execute(_COUNT_ALL_EVENTS.format(**of_all), [])
+        cursor.execute(_COUNT_ALL_EVENTS.format(**of_all))
         cursor.execute(_COUNT_REPEATS)
         cursor.execute(_UPDATE_TURNS.format(events="turn_events", since=since))
         cursor.execute(_INSERT_TURNS.format(events="turn_events", since=since, which="is_partial"))

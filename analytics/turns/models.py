@@ -18,7 +18,7 @@ class Turn(models.Model):
     turn = models.CharField(max_length=200)
     subject = models.CharField(max_length=200, blank=True)
     time = models.DateTimeField(help_text="Time of the first call.")
-    # what served the call that was stored last
+    # what served the event that was stored last
     release = models.CharField(max_length=64, blank=True)
     surface = models.CharField(max_length=20, blank=True)
     cohort = models.CharField(max_length=130, blank=True)

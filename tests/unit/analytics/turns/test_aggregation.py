@@ -133,7 +133,7 @@ def test_sqlite_groups_and_joins_the_events_of_turns_that_go_on_by_indexes(write
 
     def explain(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
         if sql.strip().startswith("UPDATE turn_figures"):
-            plan = connection.connection.execute("EXPLAIN QUERY PLAN " + sql.replace("%%", "%"))
+            plan = connection.connection.execute(f"EXPLAIN QUERY PLAN {sql}")
             plans.append("\n".join(row[3] for row in plan))
         return execute(sql, params, many, context)
 
@@ -236,6 +236,15 @@ def test_turn_has_release_surface_cohort_and_model_of_its_last_call(write_event:
     turn = Turn.objects.get()
     assert (turn.time, turn.release, turn.surface) == (NOON - HOUR, "r2", "gateway")
     assert (turn.cohort, turn.model, turn.subject) == ("dev", "claude", "ana")
+
+
+def test_turn_has_the_release_of_the_event_that_was_stored_last(write_event: WriteEvent) -> None:
+    write_event(NOON - MINUTE, **TURN, release="r2")
+    write_event(NOON - HOUR, **TURN, release="r1")
+
+    run_until_done()
+
+    assert Turn.objects.get().release == "r1"
 
 
 @for_each("events, is_ok", [([FAILED, {}], False), ([{}, FAILED], True), ([{"type": "help"}], None)], undone=True)
