@@ -50,7 +50,7 @@ def select_new(mark: Rollup, size: int) -> NewEvents:
     """Return the new events to count, `size` at most."""
     new = OperationEvent.objects.order_by().filter(pk__gt=mark.last_id)
     # Two queries: SQLite walks all of them if it is asked for the first and the last id at once.
-    first, last = (new.aggregate(id=end("pk"))["id"] for end in (Min, Max))
+    first, last = (new.aggregate(id=which("pk"))["id"] for which in (Min, Max))
     if first is None:
         first = last = mark.last_id
     end = first + size
@@ -58,7 +58,7 @@ def select_new(mark: Rollup, size: int) -> NewEvents:
 
 
 def add_late(mark: Rollup, limit: int) -> bool:
-    """Add the events that appeared in gaps to the table of counted ones. Return whether the limit was reached."""
+    """Add events that appeared in gaps to the table of counted ones. Return whether there may be more of them."""
     for part in _split_gaps(mark):
         limit -= counted_events.add_events(OperationEvent.objects.order_by().filter(_match_ids(part))[:limit])
         if limit <= 0:
@@ -67,18 +67,20 @@ def add_late(mark: Rollup, limit: int) -> bool:
 
 
 def move_mark(mark: Rollup, at: datetime) -> int:
-    """Move the mark past the events in the table of counted ones, unsaved. Return how many they are.
-
-    Old gaps are forgotten after they were looked at once more: the job may have paused for longer.
-    """
+    """Move the mark past the events in the table of counted ones, unsaved. Return how many they are."""
     found, count = _find_ranges()
     gaps = [Gap(*ids, gap.since) for gap in _read_gaps(mark) for ids in _list_missing(gap, found)]
     if found and found[-1].last > mark.last_id:
         new = Ids(mark.last_id + 1, found[-1].last)
         gaps += [Gap(*ids, at.isoformat()) for ids in _list_missing(new, found)]
         mark.last_id = new.last
-    mark.gaps = [gap for gap in gaps if at - datetime.fromisoformat(gap.since) < GAP_AGE]
+    mark.gaps = gaps
     return count
+
+
+def forget_old_gaps(mark: Rollup, at: datetime) -> None:
+    """Forget gaps, unsaved, which this run must have looked at: it may be the first one after a long pause."""
+    mark.gaps = [gap for gap in _read_gaps(mark) if at - datetime.fromisoformat(gap.since) < GAP_AGE]
 
 
 def select_counted(mark: Rollup) -> Events:

@@ -41,16 +41,18 @@ def run_rollup(at: datetime, *, size: int | None = None) -> bool:
         _set_plans()
         size = size or BATCH_SIZES[connection.vendor]
         new = event_batches.select_new(mark, size)
-        has_more = new.has_more
+        has_more_late = False
         if mark.gaps or not new.is_empty:
             with counted_events.open_table(new.events):
-                has_more |= event_batches.add_late(mark, size)
+                has_more_late = event_batches.add_late(mark, size)
                 if event_batches.move_mark(mark, at):
                     aggregation.aggregate_turns()
                     _add_figures(ALL)
+        if not has_more_late:
+            event_batches.forget_old_gaps(mark, at)
         mark.counted_at = at
         mark.save()
-    return has_more
+    return new.has_more or has_more_late
 
 
 def catch_up(at: datetime) -> None:

@@ -230,14 +230,18 @@ def test_ids_that_stay_missing_are_forgotten(db: None) -> None:
     assert Rollup.objects.get().gaps == []
 
 
-def test_event_that_appeared_while_the_job_paused_counts(db: None) -> None:
-    write_with_id(2)
+def test_events_that_appeared_while_the_job_paused_count(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(event_batches, "MAX_RANGES", 2)
+    for number in (2, 4, 6):
+        write_with_id(number)
     rollup_job.run_rollup(NOON)
-    write_with_id(1)
+    for number in (1, 3, 5):
+        write_with_id(number)
 
-    rollup_job.run_rollup(NOON + 2 * event_batches.GAP_AGE)
+    while rollup_job.run_rollup(NOON + 2 * event_batches.GAP_AGE, size=2):
+        pass
 
-    assert count_calls() == 2
+    assert count_calls() == 6
 
 
 def test_run_counts_no_more_late_events_than_its_size(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
