@@ -260,11 +260,13 @@ def test_run_counts_no_more_late_events_than_its_size(db: None, monkeypatch: pyt
     assert count_calls() == 20
 
 
-def test_recount_leaves_out_thousands_of_gaps(db: None) -> None:
-    for number in (1, 5_000):
+def test_recount_leaves_out_more_gaps_than_sqlite_takes_in_one_condition(db: None) -> None:
+    if connection.vendor != "sqlite":
+        pytest.skip("by design: PostgreSQL takes more")
+    for number in (1, 2_500):
         write_with_id(number)
     rollup_job.run_rollup(NOON)
-    Rollup.objects.update(gaps=[[number, number, NOON.isoformat()] for number in range(2, 5_000, 2)])
+    Rollup.objects.update(gaps=[[number, number, NOON.isoformat()] for number in range(2, 2_500, 2)])
 
     rollup_job.recount_from((NOON - 40 * HOUR).date(), NOON)
 
