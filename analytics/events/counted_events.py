@@ -68,7 +68,7 @@ REPAIRED = CountedRows("NOT repaired = 0")  # what `add_repaired_calls` added
 def open_table(events: QuerySet[OperationEvent]) -> Iterator[None]:
     """Keep the table inside the `with` block, with these events, in no order. It needs a transaction."""
     with connection.cursor() as cursor:
-        _copy(f"CREATE TEMPORARY TABLE {TABLE} AS", events)
+        _copy_events(f"CREATE TEMPORARY TABLE {TABLE} AS", events)
         analyze(TABLE)
         yield
         cursor.execute(f"DROP TABLE {TABLE}")
@@ -76,10 +76,10 @@ def open_table(events: QuerySet[OperationEvent]) -> Iterator[None]:
 
 def add_events(events: QuerySet[OperationEvent]) -> int:
     """Add events, in no order, and return how many they are."""
-    return _copy(f"INSERT INTO {TABLE}", events)
+    return _copy_events(f"INSERT INTO {TABLE}", events)
 
 
-def _copy(target: str, events: QuerySet[OperationEvent]) -> int:
+def _copy_events(target: str, events: QuerySet[OperationEvent]) -> int:
     query, parameters = _build_query(events)
     columns = ", ".join(f"{value} AS {name}" for name, value in _COLUMNS.items())
     with connection.cursor() as cursor:
