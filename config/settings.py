@@ -110,7 +110,7 @@ TEMPLATES = [
 ]
 
 DEFAULT_STATEMENT_TIMEOUT_MS = env.read_number("GATEWAY_STATEMENT_TIMEOUT_MS", default=30_000, least=100)
-_pool_size = env.read_number("GATEWAY_DB_POOL_SIZE", default=20, least=1)
+_pool_size = env.read_number("GATEWAY_DB_POOL_SIZE", default=20, least=2)  # one stays with the poller
 
 DATABASES = {
     "default": env_addresses.read_database("DATABASE_URL", default=None if PRODUCTION else VAR_DIR / "db.sqlite3")

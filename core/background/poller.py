@@ -86,6 +86,7 @@ def start(names: Collection[PollerThread] = tuple(PollerThread)) -> None:
         _started_pids.add(os.getpid())
     watch.start_watching()
     refresh(names)
+    close_old_connections()  # this thread may never use the database again, such as one that runs an event loop
     for name in names:
         _rounds[name] = time.time()
         thread = threading.Thread(target=_run_loop, args=[name, threading.Event()], name=f"poller-{name}", daemon=True)

@@ -5,7 +5,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from queue import Empty, SimpleQueue
+from queue import Empty, Queue
 
 from django.core.signals import request_finished, request_started
 from django.db import close_old_connections, connections
@@ -39,12 +39,13 @@ class ThreadPool:
     def __init__(self, name: str, threads: int, *, most_per_address: int | None = None) -> None:
         self._name = name
         self._size = threads
-        self._queue: SimpleQueue[Work] = SimpleQueue()
+        # Not a SimpleQueue: before Python 3.13, its `get` may forget the time limit when another thread is faster.
+        self._queue: Queue[Work] = Queue()
         self._most_per_address = most_per_address
         self._calls_by_address: Counter[str] = Counter()
         self._lock = threading.Lock()
         self._idle = self._lent = self._parked = self._started = 0
-        self._unparked: SimpleQueue[None] = SimpleQueue()  # one item for each parked thread that is needed
+        self._unparked: Queue[None] = Queue()  # one item for each parked thread that is needed
         for _ in range(threads):
             self._start_thread()
 

@@ -173,10 +173,10 @@ def test_turns_of_a_subject_are_limited(chats: Chats, subject: str) -> None:
 
 @pytest.mark.both_databases
 def test_streams_hold_no_connection(start_chat: Callable[..., ChatServer]) -> None:
-    """Turns that wait for their model leave the only connection of the pool to others."""
+    """Turns that wait for their model leave the few connections of the pool to others."""
     if connection.vendor == "sqlite":
         pytest.skip("by design: SQLite has no pool of connections")
-    chat = start_chat(GATEWAY_DB_POOL_SIZE="1")
+    chat = start_chat(GATEWAY_DB_POOL_SIZE="2")
 
     with ExitStack() as stack:
         streams = [stack.enter_context(chat.open(f"reader-{number}", QUESTION)) for number in range(5)]

@@ -43,7 +43,7 @@ def connections() -> int:
 
 @pytest.fixture
 def server(serve: Callable[..., Server]) -> Server:
-    return serve(PGAPPNAME="served", GATEWAY_DB_POOL_SIZE="6")
+    return serve(PGAPPNAME="served", GATEWAY_DB_POOL_SIZE="3")
 
 
 def test_connections_stay_within_the_pool_under_load(server: Server) -> None:
@@ -61,7 +61,7 @@ def test_connections_stay_within_the_pool_under_load(server: Server) -> None:
 
     assert set(statuses) == {200}
     assert len(statuses) == 80
-    assert 0 < max(counts) <= 6 * WORKERS
+    assert 0 < max(counts) <= 3 * WORKERS
 
 
 def test_server_recovers_when_its_connections_are_cut(server: Server) -> None:

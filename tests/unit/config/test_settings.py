@@ -76,7 +76,7 @@ INVALID = [
     ("DATABASE_URL", "postgres://user:123/hunter2@host/name", DATABASE),
     ("DATABASE_URL", "postgres://user:hunter2@[::1/name", DATABASE),
     ("DATABASE_URL", "sqlite://path/to/file", DATABASE),
-    ("GATEWAY_DB_POOL_SIZE", "0", "is '0'; set it to a whole number from 1 to 2147483647, such as 20."),
+    ("GATEWAY_DB_POOL_SIZE", "1", "is '1'; set it to a whole number from 2 to 2147483647, such as 20."),
     ("GATEWAY_STATEMENT_TIMEOUT_MS", "30s", f"is '30s'; {WHOLE} from 100 to 2147483647, such as 30000."),
     ("GATEWAY_WORKERS", "0", "is '0'; set it to a whole number from 1 to 2147483647, such as 2."),
     ("GATEWAY_THREADS", "four", "is 'four'; set it to a whole number from 1 to 2147483647, such as 4."),

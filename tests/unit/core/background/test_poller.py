@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from django.db import OperationalError
+from django.db import OperationalError, close_old_connections, connection
 
 from core import manifest
 from core.background import poller
@@ -81,6 +81,22 @@ def test_start_polls_at_once_and_starts_each_thread_once(monkeypatch: pytest.Mon
     assert calls == ["first", "broken", "last"]
     assert [thread.name for thread in started] == ["poller-memory", "poller-releases", "poller-upkeep"]
     assert all(thread.daemon for thread in started)
+
+
+@pytest.mark.both_databases
+@pytest.mark.django_db(transaction=True)
+def test_start_returns_its_connection_to_the_pool(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The thread that starts a web process runs its event loop next, and would keep one connection for ever."""
+    if connection.vendor == "sqlite":
+        pytest.skip("by design: SQLite has a connection for each thread")
+    monkeypatch.setattr(poller, "close_old_connections", close_old_connections)
+    monkeypatch.setattr(manifest, "_collected", Manifest(refreshed=[connection.ensure_connection]))
+    monkeypatch.setattr(poller, "_started_pids", set())
+    monkeypatch.setattr(poller.watch, "start_watching", lambda: None)
+
+    poller.start(names=[])
+
+    assert connection.connection is None
 
 
 @pytest.fixture

@@ -1,6 +1,8 @@
 """Threads that wait for other servers do not keep further calls waiting."""
 
+import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -159,3 +161,38 @@ def test_busy_thread_gives_its_connection_to_one_that_waits(only_connection: Non
     finally:
         stopped.set()
         assert ended.wait(WITHIN)
+
+
+@pytest.fixture
+def _no_thread_interrupts() -> Iterator[None]:
+    """Let a thread run until it waits for something."""
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(10)
+    yield
+    sys.setswitchinterval(interval)
+
+
+@pytest.mark.usefixtures("_no_thread_interrupts")
+def test_thread_that_was_woken_for_a_call_of_another_returns_its_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A queue that forgets its time limit then would keep the connection until the next call, maybe for hours."""
+    returned: set[str] = set()
+    monkeypatch.setattr(thread_pool, "release_connection", lambda: returned.add(threading.current_thread().name))
+    pool = ThreadPool("pair", 2)
+    eventually(lambda: len(returned) == 2)  # both threads wait, with no time limit
+    returned.clear()
+    has_begun = threading.Event()
+
+    def wake_the_other_and_take_its_call() -> None:
+        assert has_begun.wait(WITHIN)
+        time.sleep(thread_pool.KEEP_SECONDS / 3)  # the other thread has ended its call, and waits for the next
+        pool.submit("", outlast_its_wait)
+
+    def outlast_its_wait() -> None:
+        until = time.monotonic() + 3 * thread_pool.KEEP_SECONDS
+        while time.monotonic() < until:
+            pass
+
+    pool.submit("", wake_the_other_and_take_its_call)
+    pool.submit("", has_begun.set)
+
+    eventually(lambda: returned == {"pair-1", "pair-2"})
