@@ -59,8 +59,8 @@ def select_new(mark: Rollup, size: int) -> NewEvents:
 
 def add_late(mark: Rollup, limit: int) -> bool:
     """Add events that appeared in gaps to the table of counted ones. Return whether there may be more of them."""
-    for part in _split_gaps(mark):
-        limit -= counted_events.add_events(OperationEvent.objects.order_by().filter(_match_ids(part))[:limit])
+    for part in _select_parts(_read_gaps(mark)):
+        limit -= counted_events.add_events(part[:limit])
         if limit <= 0:
             return True
     return False
@@ -83,26 +83,21 @@ def forget_old_gaps(mark: Rollup, at: datetime) -> None:
     mark.gaps = [gap for gap in _read_gaps(mark) if at - datetime.fromisoformat(gap.since) < GAP_AGE]
 
 
-def select_counted(mark: Rollup) -> Events:
-    """Return all events that were counted."""
-    counted = OperationEvent.objects.order_by().filter(pk__lte=mark.last_id)
-    for part in _split_gaps(mark):
-        counted = counted.exclude(_match_ids(part))
-    return counted
+def iter_counted(mark: Rollup) -> Iterator[Events]:
+    """Yield parts of all events that were counted, in the order of their ids."""
+    yield from _select_parts([*_list_missing(Ids(1, mark.last_id), found=_read_gaps(mark))])
 
 
 def _read_gaps(mark: Rollup) -> list[Gap]:
     return [Gap(*gap) for gap in mark.gaps]
 
 
-def _split_gaps(mark: Rollup) -> Iterator[list[Gap]]:
-    gaps = _read_gaps(mark)
-    for start in range(0, len(gaps), MAX_RANGES):
-        yield gaps[start : start + MAX_RANGES]
-
-
-def _match_ids(ranges: Sequence[Gap]) -> Q:
-    return reduce(or_, (Q(pk__gte=each.first, pk__lte=each.last) for each in ranges))
+def _select_parts(ranges: Sequence[Ids | Gap]) -> Iterator[Events]:
+    """Yield the events in some ranges, in as many parts as databases can plan."""
+    for start in range(0, len(ranges), MAX_RANGES):
+        part = ranges[start : start + MAX_RANGES]
+        is_in_range = reduce(or_, (Q(pk__gte=each.first, pk__lte=each.last) for each in part))
+        yield OperationEvent.objects.order_by().filter(is_in_range)
 
 
 def _find_ranges() -> tuple[list[Ids], int]:
@@ -121,7 +116,7 @@ def _find_ranges() -> tuple[list[Ids], int]:
         return [Ids(*row) for row in cursor.fetchall()], count
 
 
-def _list_missing(ids: Ids | Gap, found: Sequence[Ids]) -> Iterator[Ids]:
+def _list_missing(ids: Ids | Gap, found: Sequence[Ids | Gap]) -> Iterator[Ids]:
     """Yield what is left of a range without those that were found, which are in order."""
     first = ids.first
     for index in range(bisect_left(found, first, key=attrgetter("last")), len(found)):

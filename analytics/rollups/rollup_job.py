@@ -69,34 +69,35 @@ def recount_from(first: date, at: datetime) -> None:
         with transaction.atomic():
             mark = Rollup.objects.select_for_update().get(name=NAME)
             _set_plans()
-            events = event_batches.select_counted(mark).filter(time__gte=midnight, time__lt=midnight + DAY)
-            for batch in _iter_batches(events):
+            for batch in _iter_batches(mark, midnight):
                 with counted_events.open_table(batch):
                     aggregation.aggregate_turns(are_all_known=True)
                     _add_figures(REPAIRED)
             for figures in FIGURES:
                 figures.delete_day(midnight)
-            for batch in _iter_batches(events):
+            for batch in _iter_batches(mark, midnight):
                 with counted_events.open_table(batch):
                     counted_events.add_repaired(batch)
                     _add_figures(ALL)
         midnight += DAY
 
 
-def _iter_batches(events: Events) -> Iterator[Events]:
-    """Yield parts of some events, since all events of a day may not fit on the disk once more."""
-    # With an expression, databases do not walk the index of ids up to the first event of the day.
-    span = events.order_by().aggregate(first=Min(F("pk") + 0), last=Max(F("pk") + 0))
-    if span["first"] is None:
-        return
-    events, last = events.filter(pk__lte=span["last"]), span["first"] - 1
-    while True:
-        ids = events.filter(pk__gt=last).order_by("pk").values("pk")[: BATCH_SIZES[connection.vendor]]
-        end = ids.aggregate(end=Max("pk"))["end"]
-        if end is None:
-            return
-        yield events.filter(pk__gt=last, pk__lte=end)
-        last = end
+def _iter_batches(mark: Rollup, midnight: datetime) -> Iterator[Events]:
+    """Yield parts of the counted events of a day, since all of them may not fit on the disk once more."""
+    for counted in event_batches.iter_counted(mark):
+        events = counted.filter(time__gte=midnight, time__lt=midnight + DAY)
+        # With an expression, databases do not walk the index of ids up to the first event of the day.
+        span = events.aggregate(first=Min(F("pk") + 0), last=Max(F("pk") + 0))
+        if span["first"] is None:
+            continue
+        events, last = events.filter(pk__lte=span["last"]), span["first"] - 1
+        while True:
+            ids = events.filter(pk__gt=last).order_by("pk").values("pk")[: BATCH_SIZES[connection.vendor]]
+            end = ids.aggregate(end=Max("pk"))["end"]
+            if end is None:
+                break
+            yield events.filter(pk__gt=last, pk__lte=end)
+            last = end
 
 
 def _set_plans() -> None:
