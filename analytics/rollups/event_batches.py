@@ -93,7 +93,7 @@ def _read_gaps(mark: Rollup) -> list[Gap]:
 
 
 def _select_parts(ranges: Sequence[Ids | Gap]) -> Iterator[Events]:
-    """Yield the events in some ranges, in as many parts as databases can plan."""
+    """Yield the events in some ranges, in parts that are small enough for databases to plan."""
     for start in range(0, len(ranges), MAX_RANGES):
         part = ranges[start : start + MAX_RANGES]
         is_in_range = reduce(or_, (Q(pk__gte=each.first, pk__lte=each.last) for each in part))

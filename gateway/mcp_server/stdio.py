@@ -36,6 +36,7 @@ def serve(plaintext: str, *, subject: str = "") -> None:
         async with stdio_server() as (reader, writer):
             await server.run(reader, writer, server.create_initialization_options())
 
+    close_old_connections()  # messages are answered in another thread
     anyio.run(run)
 
 

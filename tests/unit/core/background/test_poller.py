@@ -90,12 +90,19 @@ def test_start_returns_its_connection_to_the_pool(monkeypatch: pytest.MonkeyPatc
     if connection.vendor == "sqlite":
         pytest.skip("by design: SQLite has a connection for each thread")
     monkeypatch.setattr(poller, "close_old_connections", close_old_connections)
-    monkeypatch.setattr(manifest, "_collected", Manifest(refreshed=[connection.ensure_connection]))
+    was_connected = []
+
+    def take_connection() -> None:
+        connection.ensure_connection()
+        was_connected.append(connection.connection is not None)
+
+    monkeypatch.setattr(manifest, "_collected", Manifest(refreshed=[take_connection]))
     monkeypatch.setattr(poller, "_started_pids", set())
     monkeypatch.setattr(poller.watch, "start_watching", lambda: None)
 
     poller.start(names=[])
 
+    assert was_connected == [True]
     assert connection.connection is None
 
 
