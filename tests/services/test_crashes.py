@@ -78,7 +78,9 @@ REMOTE_DEATHS = [
 ]
 
 
-@pytest.mark.parametrize("idempotency_header", ["", applying_upstream.KEY_HEADER])
+@pytest.mark.parametrize(
+    "idempotency_header", ["", pytest.param(applying_upstream.KEY_HEADER, marks=pytest.mark.thorough)]
+)
 def test_remote_write_is_applied_at_most_once_when_its_process_dies(fleet: Fleet, idempotency_header: str) -> None:
     with applying_upstream.run_upstream() as upstream:
         write = build_write(timeout_ms=REMOTE_TIMEOUT_MS)

@@ -20,7 +20,7 @@ def choose_in_turn(cases: Sequence[Any], count: int, number: int) -> Sequence[An
     """Return some of the cases, others for the next number. In a thorough run return all of them."""
     if is_thorough():
         return cases
-    return [cases[(number * count + offset) % len(cases)] for offset in range(count)]
+    return [cases[(number * count + offset) % len(cases)] for offset in range(min(count, len(cases)))]
 
 
 def choose_models() -> list[type[Model]]:
