@@ -2,12 +2,14 @@
 
 from collections.abc import Callable
 
+import anyio
 import pytest
+from django.db import connection
 from django.utils import timezone
 
 from gateway.access import api_keys, key_verification
 from gateway.contracts.errors import PermissionDeniedError
-from gateway.mcp_server import tool_calls
+from gateway.mcp_server import stdio, tool_calls
 from gateway.mcp_server.stdio import _StdioSource
 from gateway.models import ApiKey
 from registry.catalog.model import Catalog
@@ -29,3 +31,18 @@ def test_call_with_a_key_that_was_revoked_meanwhile_reads_why(
 
     assert answer.is_error
     assert answer.body["error"]["details"]["reason"] == "unauthenticated"
+
+
+@pytest.mark.both_databases
+@pytest.mark.django_db(transaction=True)
+def test_thread_that_reads_the_input_keeps_no_connection_of_the_pool(
+    live_catalog: Catalog, make_key: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if connection.vendor == "sqlite":
+        pytest.skip("by design: SQLite has a connection for each thread")
+    kept: list[bool] = []
+    monkeypatch.setattr(anyio, "run", lambda _: kept.append(connection.connection is not None))
+
+    stdio.serve(make_key(subject="ana"))
+
+    assert kept == [False]
