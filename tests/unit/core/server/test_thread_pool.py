@@ -178,7 +178,7 @@ def test_thread_that_was_woken_for_a_call_of_another_returns_its_connection(monk
     returned: set[str] = set()
     monkeypatch.setattr(thread_pool, "release_connection", lambda: returned.add(threading.current_thread().name))
     pool = ThreadPool("pair", 2)
-    eventually(lambda: len(returned) == 2)  # both threads wait, with no time limit
+    eventually(lambda: returned >= {"pair-1", "pair-2"})  # both threads wait, with no time limit
     returned.clear()
     has_begun = threading.Event()
 
@@ -195,4 +195,4 @@ def test_thread_that_was_woken_for_a_call_of_another_returns_its_connection(monk
     pool.submit("", wake_the_other_and_take_its_call)
     pool.submit("", has_begun.set)
 
-    eventually(lambda: returned == {"pair-1", "pair-2"})
+    eventually(lambda: returned >= {"pair-1", "pair-2"})  # threads of other tests may be there as well
